@@ -1,0 +1,13 @@
+// A failure: one row of the table, with what is known of this very case.
+import type { JsonObject } from '../util/json.ts'
+import type { FailureId } from './failures.ts'
+
+export interface Failure {
+  readonly id: FailureId
+  /** For people: what happened, where. */
+  readonly message: string
+  /** Safe to show the caller; never holds input, output or secrets. */
+  readonly details: JsonObject
+  /** The safe answer for this very call (S24). */
+  readonly retryable: boolean
+}

@@ -1,0 +1,97 @@
+// The typed event map. Facts in the past tense; never inputs, outputs or secrets (S53).
+
+/** One start and one end per execution, with these fields (S53). */
+export interface CallEvent {
+  readonly call_id: string
+  readonly tool_contract_version: string
+  readonly tool_request_id: string
+  readonly namespace: string
+  readonly actor: string
+  readonly tool_id: string
+  readonly tool_version: string
+  readonly fn: string
+  readonly determinism: string
+  readonly timeout_ms: number
+  readonly idempotency_key_prefix: string
+  readonly tool_auth_profile: string
+  readonly tool_auth_secret_ref: string
+  readonly trace_id: string
+  readonly span_id: string
+  readonly started_at: string
+}
+
+export interface CallEndedEvent extends CallEvent {
+  readonly ended_at: string
+  readonly duration_ms: number
+  readonly tool_attempt: number
+  readonly tool_status: string
+  readonly tool_code: string
+  readonly tool_reason: string
+  readonly error_code: string
+  readonly error_reason: string
+  /** The four-outcome status. */
+  readonly outcome: string
+  readonly retryable: boolean
+  readonly failure: string
+  readonly state: string
+  readonly effect: string
+  readonly replayed: boolean
+}
+
+export interface EventMap {
+  'call:started': CallEvent
+  'call:ended': CallEndedEvent
+  'attempt:failed': {
+    readonly call_id: string
+    readonly tool_id: string
+    readonly attempt: number
+    readonly failure: string
+    readonly sent: boolean
+    readonly retry_in_ms: number | null
+  }
+  /** An effect may have happened and nobody knows: a person or a status query settles it. */
+  'entry:unknown': {
+    readonly entry_id: string
+    readonly call_id: string
+    readonly tool_id: string
+    readonly failure: string
+  }
+  /** A function of this program threw something that is not meant for callers. */
+  'tool:crashed': { readonly call_id: string; readonly tool_id: string; readonly error: string }
+  /** What a start found of earlier lives of the process. */
+  'recovery:ended': { readonly unknown: number; readonly closed: number }
+  'tool:applied': {
+    readonly namespace: string
+    readonly tool_id: string
+    readonly version: string
+    readonly digest: string
+  }
+  /** The store can no longer be trusted to keep what it is told (S37). */
+  'store:failed': { readonly message: string }
+}
+
+export type EventName = keyof EventMap
+export type Listener<N extends EventName> = (event: EventMap[N]) => void
+
+export interface Events {
+  on<N extends EventName>(name: N, listener: Listener<N>): () => void
+  emit<N extends EventName>(name: N, event: EventMap[N]): void
+  /** Whether anyone listens; lets a hot path skip building an event. */
+  heard(name: EventName): boolean
+}
+
+export function createEvents(): Events {
+  const listeners = new Map<EventName, Set<Listener<never>>>()
+  return {
+    on(name, listener) {
+      const set = listeners.get(name) ?? new Set()
+      listeners.set(name, set.add(listener as Listener<never>))
+      return () => set.delete(listener as Listener<never>)
+    },
+    emit(name, event) {
+      const set = listeners.get(name)
+      if (set) for (const listener of set) (listener as Listener<typeof name>)(event)
+    },
+    heard: (name) => (listeners.get(name)?.size ?? 0) > 0,
+  }
+}
