@@ -1,0 +1,56 @@
+// What pins a tool: one digest over everything that it means, whatever order, notation or language of description it came in.
+import { canonicalJson, sha256Hex } from '../util/canonical.ts'
+import type { Json } from '../util/json.ts'
+import type { EffectDeclaration } from './effect-schema.ts'
+import type { ResolvedTool } from './resolved-tool.ts'
+import type { ToolSpec } from './tool.ts'
+
+/** Declared, part of the meaning, and not (wholly) in the resolved tool. */
+const DECLARED = [
+  'cli',
+  'wasm',
+  'mcp_server_ref',
+  'mcp_tool_name',
+  'webhook',
+  'grpc',
+  'http',
+  'grants',
+  'errors',
+  'observability',
+  'deprecation',
+  'slo',
+  'health',
+] as const
+
+/** S49: without description, labels and status; with the artifact. Name and namespace say who it is, not what. */
+export function toolDigest(
+  tool: Omit<ResolvedTool, 'digest' | 'unenforced'>,
+  spec: ToolSpec,
+  artifact: string | undefined,
+): string {
+  const { namespace: _namespace, name: _name, description: _description, operations, ...resolved } = tool
+  const meaning = {
+    ...resolved,
+    operations: Object.fromEntries(
+      Object.entries(operations).map(([key, { description: _text, ...operation }]) => [
+        key,
+        { ...operation, named: namedOf(spec.operations?.[key]?.effect ?? spec.effect) },
+      ]),
+    ),
+    declared: Object.fromEntries(DECLARED.map((field) => [field, spec[field]])),
+    artifact,
+  }
+  return `sha256:${sha256Hex(canonicalJson(withoutUndefined(meaning)))}`
+}
+
+/** What an effect names beside its rule. */
+function namedOf(effect: EffectDeclaration | undefined) {
+  if (effect === undefined) return undefined
+  const { status_query, compensation, two_phase, idempotency } = effect
+  const scope = typeof idempotency === 'object' ? idempotency.keyed.scope : undefined
+  return { status_query, compensation, two_phase, scope }
+}
+
+function withoutUndefined(value: object): Json {
+  return JSON.parse(JSON.stringify(value)) as Json
+}

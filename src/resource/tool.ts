@@ -1,0 +1,249 @@
+// Kind Tool: the declared shape, in canonical field names. Other spellings are turned into these before it is checked.
+import Type from 'typebox'
+import { DIALECT_NAMES, JITTERS } from '../contract/call.ts'
+import type { Json, JsonObject } from '../util/json.ts'
+import { EffectSchema } from './effect-schema.ts'
+import { CliSchema, WasmSchema } from './local-code-schema.ts'
+import {
+  AUTH_PROFILES,
+  COMPARISONS,
+  DATA_CLASSIFICATIONS,
+  ISOLATION_MODES,
+  OPERATION_CLASSES,
+  RISK_LEVELS,
+  TOOL_TYPES,
+} from './resolved-tool.ts'
+import { closed, Duration, Names, Size, StringMap } from './schema-part.ts'
+
+export const API_VERSION = 'writ.dev/v1'
+/** Read as ours: manifests written for the system that seed 002 describes. */
+export const API_VERSIONS = [API_VERSION, 'orloj.dev/v1'] as const
+
+const InlineOrFile = Type.Union(
+  [Type.Unsafe<JsonObject>({ type: 'object' }), Type.String({ minLength: 1 })],
+  {
+    expected: 'a JSON Schema, or the name of a file that holds one',
+  },
+)
+
+const Metadata = Type.Object(
+  {
+    name: Type.String(),
+    namespace: Type.Optional(Type.String()),
+    labels: Type.Optional(StringMap),
+    annotations: Type.Optional(StringMap),
+    resourceVersion: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,15}$' })], {
+        expected: 'the number that was read back',
+      }),
+    ),
+    generation: Type.Optional(Type.Integer({ minimum: 0 })),
+    createdAt: Type.Optional(Type.String()),
+    updatedAt: Type.Optional(Type.String()),
+  },
+  closed,
+)
+
+const Retry = {
+  max_attempts: Type.Optional(Type.Integer()),
+  backoff: Type.Optional(Duration),
+  max_backoff: Type.Optional(Duration),
+  jitter: Type.Optional(Type.Enum(JITTERS)),
+}
+
+const Rate = Type.Union(
+  [Type.String(), Type.Object({ max: Type.Integer({ minimum: 1 }), per: Duration }, closed)],
+  {
+    expected: 'a rate such as 10/s or 100/m, or {max, per}',
+  },
+)
+
+const limits = {
+  timeout_max: Type.Optional(Duration),
+  memory: Type.Optional(Size),
+  concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
+  rate: Type.Optional(Rate),
+  input_bytes: Type.Optional(Size),
+  output_bytes: Type.Optional(Size),
+}
+
+const Errors = Type.Array(
+  Type.Object(
+    {
+      code: Type.String({ minLength: 1 }),
+      effect: Type.Optional(Type.Enum(['none', 'done', 'partial', 'unknown'])),
+      retryable: Type.Optional(Type.Boolean()),
+      description: Type.Optional(Type.String()),
+      fix: Type.Optional(Type.String()),
+    },
+    closed,
+  ),
+)
+
+/** Literal comparisons on the input; not an expression language. */
+const Triggers = Type.Array(
+  Type.Object(
+    {
+      field: Type.String(),
+      op: Type.Enum(COMPARISONS),
+      value: Type.Optional(Type.Unsafe<Json>({})),
+      reason: Type.Optional(Type.String()),
+    },
+    closed,
+  ),
+)
+
+const Operation = Type.Object(
+  {
+    description: Type.Optional(Type.String()),
+    input_schema: Type.Optional(InlineOrFile),
+    output_schema: Type.Optional(InlineOrFile),
+    operation_classes: Type.Optional(Type.Array(Type.Enum(OPERATION_CLASSES))),
+    effect: Type.Optional(
+      Type.Unsafe<Type.Static<typeof EffectSchema>>({ ...EffectSchema, sameAs: 'spec.effect' }),
+    ),
+    timeout: Type.Optional(Duration),
+    retry: Type.Optional(Type.Object(Retry, { ...closed, sameAs: 'spec.runtime.retry' })),
+    limits: Type.Optional(Type.Object(limits, { ...closed, sameAs: 'spec.limits' })),
+    approval_triggers: Type.Optional(
+      Type.Unsafe<Type.Static<typeof Triggers>>({ ...Triggers, sameAs: 'spec.approval_triggers' }),
+    ),
+    errors: Type.Optional(Type.Unsafe<Type.Static<typeof Errors>>({ ...Errors, sameAs: 'spec.errors' })),
+  },
+  closed,
+)
+
+const Auth = Type.Object(
+  {
+    profile: Type.Optional(Type.Enum(AUTH_PROFILES)),
+    secretRef: Type.Optional(Type.String()),
+    headerName: Type.Optional(Type.String()),
+    tokenURL: Type.Optional(Type.String()),
+    scopes: Type.Optional(Names),
+  },
+  closed,
+)
+
+const Spec = Type.Object(
+  {
+    type: Type.Optional(Type.Enum(TOOL_TYPES)),
+    endpoint: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String()),
+    owner: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    digest: Type.Optional(Type.String()),
+    contract: Type.Optional(Type.Enum(DIALECT_NAMES)),
+    input_schema: Type.Optional(InlineOrFile),
+    output_schema: Type.Optional(InlineOrFile),
+    operations: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' }), Operation, {
+        ...closed,
+        minProperties: 1,
+      }),
+    ),
+    capabilities: Type.Optional(Names),
+    operation_classes: Type.Optional(Type.Array(Type.Enum(OPERATION_CLASSES))),
+    risk_level: Type.Optional(Type.Enum(RISK_LEVELS)),
+    runtime: Type.Optional(
+      Type.Object(
+        {
+          timeout: Type.Optional(Duration),
+          isolation_mode: Type.Optional(Type.Enum(ISOLATION_MODES)),
+          retry: Type.Optional(Type.Object(Retry, closed)),
+        },
+        closed,
+      ),
+    ),
+    auth: Type.Optional(Auth),
+    cli: Type.Optional(CliSchema),
+    wasm: Type.Optional(WasmSchema),
+    mcp_server_ref: Type.Optional(Type.String({ minLength: 1 })),
+    mcp_tool_name: Type.Optional(Type.String({ minLength: 1 })),
+    webhook: Type.Optional(Type.Object({ poll: Type.Optional(Duration) }, closed)),
+    grpc: Type.Optional(Type.Object({ plaintext: Type.Optional(Type.Boolean()) }, closed)),
+    http: Type.Optional(
+      Type.Object(
+        {
+          method: Type.Optional(Type.Enum(['POST', 'PUT', 'PATCH', 'DELETE', 'GET'])),
+          content_type: Type.Optional(
+            Type.String({ pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;.*)?$' }),
+          ),
+          max_redirects: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
+        },
+        closed,
+      ),
+    ),
+    data_classification: Type.Optional(Type.Enum(DATA_CLASSIFICATIONS)),
+    permission_class: Type.Optional(Type.String()),
+    approval_triggers: Type.Optional(Triggers),
+    egress: Type.Optional(Type.Object({ allow: Type.Optional(Names) }, closed)),
+    grants: Type.Optional(
+      Type.Object(
+        { fs: Type.Optional(Names), net_allowlist: Type.Optional(Names), env: Type.Optional(Names) },
+        closed,
+      ),
+    ),
+    effect: Type.Optional(EffectSchema),
+    limits: Type.Optional(Type.Object(limits, closed)),
+    errors: Type.Optional(
+      Type.Union([Errors, Type.String({ minLength: 1 })], {
+        expected: 'a list of errors, or the name of a document',
+      }),
+    ),
+    audit: Type.Optional(Type.Enum(['default', 'strict'])),
+    audit_fields: Type.Optional(Names),
+    observability: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })),
+    deprecation: Type.Optional(
+      Type.Object(
+        {
+          introduced: Type.Optional(Type.String()),
+          deprecated: Type.Optional(Type.String()),
+          removal: Type.Optional(Type.String()),
+          replacement: Type.Optional(Type.String({ minLength: 1 })),
+          compatibility: Type.Optional(Type.String()),
+          affected_policies: Type.Optional(Names),
+        },
+        closed,
+      ),
+    ),
+    slo: Type.Optional(
+      Type.Object(
+        {
+          success_rate_min: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+          p95_latency_ms_max: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+        },
+        closed,
+      ),
+    ),
+    health: Type.Optional(
+      Type.Object(
+        { readiness: Type.Optional(Type.String()), liveness: Type.Optional(Type.String()) },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+
+/** What a server shows of a tool. Read back and left alone, so that what was shown can be applied again. */
+const Status = Type.Object({
+  phase: Type.Optional(Type.String()),
+  lastError: Type.Optional(Type.String()),
+  observedGeneration: Type.Optional(Type.Integer()),
+  digest: Type.Optional(Type.String()),
+})
+
+export const ToolSchema = Type.Object(
+  {
+    apiVersion: Type.Enum([API_VERSION]),
+    kind: Type.Enum(['Tool']),
+    metadata: Metadata,
+    spec: Spec,
+    status: Type.Optional(Status),
+  },
+  closed,
+)
+
+export type ToolManifest = Type.Static<typeof ToolSchema>
+export type ToolSpec = ToolManifest['spec']
+export type OperationDeclaration = Exclude<ToolSpec['operations'], undefined>[string]

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ToolSpec } from '../../src/resource/tool.ts'
+import { LOCAL, lines, PRODUCTION, refused, refusesCalls, resolve, resolved, warned } from './support.ts'
+
+test('capabilities are trimmed, lower case, without repeats, and have two or more segments', () => {
+  assert.deepEqual(
+    resolved({ capabilities: [' Data.Read', 'data.read ', 'wasm.echo.invoke', 'external.side_effect'] })
+      .capabilities,
+    ['data.read', 'wasm.echo.invoke', 'external.side_effect'],
+  )
+  for (const label of ['search', 'read:web', 'a.', '.a', 'a..b', 'a b.c', '']) {
+    refused({ capabilities: ['data.read', label] }, 'spec.capabilities[1]', /is no capability/)
+  }
+})
+
+test('a permission class is a name', () => {
+  assert.equal(resolved({ permission_class: 'payments-eu' }).permissionClass, 'payments-eu')
+  refused({ permission_class: 'a b' }, 'spec.permission_class', /is no valid name/)
+})
+
+test('isolation: what runs elsewhere needs none here, whatever its risk', () => {
+  for (const risk_level of ['low', 'medium', 'high', 'critical'] as const) {
+    assert.equal(resolved({ risk_level }).isolation, 'none')
+    assert.equal(resolved({ type: 'external', risk_level }).isolation, 'none')
+    assert.equal(resolved({ type: 'grpc', risk_level }).isolation, 'none')
+    assert.equal(resolved({ type: 'webhook-callback', risk_level }).isolation, 'none')
+  }
+})
+
+test('isolation: local code always has a boundary, and risk raises it', () => {
+  const bare = { endpoint: undefined } as unknown as ToolSpec
+  const cli = (risk_level: 'low' | 'critical') =>
+    resolved({ ...bare, type: 'cli', cli: { command: 'jq', image: 'jq:1' }, risk_level })
+  assert.equal(cli('low').isolation, 'container')
+  assert.equal(cli('critical').isolation, 'container')
+  const wasm = (risk_level: 'medium' | 'high') =>
+    resolved({ ...bare, type: 'wasm', wasm: { module: 'a.wasm' }, risk_level })
+  assert.equal(wasm('medium').isolation, 'wasm')
+  assert.equal(wasm('high').isolation, 'sandboxed')
+})
+
+test('S33: a declared isolation refuses calls as isolation_unavailable', () => {
+  for (const isolation_mode of ['sandboxed', 'container', 'kubernetes', 'wasm'] as const) {
+    refusesCalls({ runtime: { isolation_mode } }, 'spec.runtime.isolation_mode', 'isolation-unavailable')
+  }
+  assert.deepEqual(resolved({ runtime: { isolation_mode: 'none' } }).unenforced, [])
+})
+
+test('S50: code execution without isolation is for profile local', () => {
+  const effect = { class: 'code-execution' } as const
+  assert.equal(resolved({ effect }, LOCAL).isolation, 'none')
+  refused({ effect }, 'spec.runtime.isolation_mode', /code-execution/, PRODUCTION)
+  refused(
+    { operations: { run: { effect }, look: {} } },
+    'spec.runtime.isolation_mode',
+    /code-execution/,
+    PRODUCTION,
+  )
+  assert.deepEqual(
+    lines(resolve({ effect, runtime: { isolation_mode: 'container' } }, PRODUCTION).errors),
+    [],
+  )
+})
+
+test('S33: auth refuses calls as secret_resolution_failed, and bearer is the default', () => {
+  refusesCalls({ auth: { secretRef: 'key' } }, 'spec.auth', 'secret-missing')
+  assert.deepEqual(resolved({ auth: { secretRef: 'key', scopes: [' a ', 'a', ''] } }).auth, {
+    profile: 'bearer',
+    secretRef: 'key',
+    scopes: ['a'],
+  })
+})
+
+test('auth says what each profile needs', () => {
+  refused({ auth: {} }, 'spec.auth.secretRef', /is missing/)
+  refused({ auth: { profile: 'basic' } }, 'spec.auth.secretRef', /is missing/)
+  refused({ auth: { profile: 'api_key_header', secretRef: 'a' } }, 'spec.auth.headerName', /is missing/)
+  refused(
+    { auth: { profile: 'api_key_header', secretRef: 'a', headerName: 'a b' } },
+    'spec.auth.headerName',
+    /is no header name/,
+  )
+  refused(
+    { auth: { profile: 'oauth2_client_credentials', secretRef: 'a' } },
+    'spec.auth.tokenURL',
+    /is missing/,
+  )
+  for (const tokenURL of ['http://a.example.com', 'https://u:p@a.example.com', 'a', '']) {
+    refused(
+      { auth: { profile: 'oauth2_client_credentials', secretRef: 'a', tokenURL } },
+      'spec.auth.tokenURL',
+      /must be an https URL/,
+    )
+  }
+  warned(
+    { auth: { secretRef: 'a', headerName: 'X-Key' } },
+    'spec.auth.headerName',
+    /is not used by profile bearer/,
+  )
+  warned({ auth: { secretRef: 'a', tokenURL: 'https://a.example.com' } }, 'spec.auth.tokenURL', /is not used/)
+})
+
+test('a secret is a name, of the own namespace', () => {
+  for (const secretRef of ['key', 'key:token', 'default/key', 'default/key:token', 'Key_1.x']) {
+    assert.equal(resolved({ auth: { secretRef } }).auth?.secretRef, secretRef)
+  }
+  for (const secretRef of ['a b', 'sk live', '$(cat /etc/passwd)', 'a:b:c', '/a', '../a/b']) {
+    refused({ auth: { secretRef } }, 'spec.auth.secretRef', /is no reference/)
+  }
+  refused({ auth: { secretRef: 'other/key' } }, 'spec.auth.secretRef', /refers to the namespace 'other'/)
+})
+
+test('S50: auth is not for cli', () => {
+  const spec = {
+    type: 'cli',
+    endpoint: undefined,
+    cli: { command: 'gh', image: 'gh:2' },
+    auth: { secretRef: 'a' },
+  }
+  refused(spec as unknown as ToolSpec, 'spec.auth', /is not for type cli/)
+})
+
+test('an allowed-origins list must cover the endpoint, in both spellings', () => {
+  const tool = resolved({ egress: { allow: ['https://tool.example.com'] } })
+  assert.deepEqual(tool.netAllowlist, ['https://tool.example.com'])
+  assert.deepEqual(tool.unenforced, [])
+  assert.deepEqual(resolved({ grants: { net_allowlist: ['https://*.example.com'] } }).netAllowlist, [
+    'https://*.example.com',
+  ])
+  refused({ egress: { allow: [] } }, 'spec.egress.allow', /does not cover the endpoint/)
+  refused(
+    { egress: { allow: ['https://tool.example.com.evil.test'] } },
+    'spec.egress.allow',
+    /does not cover the endpoint/,
+  )
+  refused(
+    { grants: { net_allowlist: ['https://other.example.com'] } },
+    'spec.grants.net_allowlist',
+    /does not cover/,
+  )
+})
+
+test('an origin has no path and no star inside, and one list is enough', () => {
+  for (const entry of [
+    'https://a.example.com/v1',
+    'ftp://a.example.com',
+    '*',
+    'https://*',
+    'https://*.com',
+    'https://a*.example.com',
+    '',
+  ]) {
+    refused(
+      { egress: { allow: ['https://tool.example.com', entry] } },
+      'spec.egress.allow[1]',
+      /is no origin/,
+    )
+  }
+  const allow = ['https://tool.example.com']
+  refused(
+    { egress: { allow }, grants: { net_allowlist: allow } },
+    'spec.grants.net_allowlist',
+    /says the same/,
+  )
+})
+
+test('S33: a list for a type that connects by itself refuses calls', () => {
+  refusesCalls(
+    { type: 'grpc', endpoint: 'a.example.com:443', egress: { allow: ['a.example.com'] } },
+    'spec.egress.allow',
+    'control-unavailable',
+  )
+})
