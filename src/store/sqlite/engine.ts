@@ -1,0 +1,108 @@
+// The one writer of a database: applies a batch in one transaction. Synchronous, and without a clock or a thread of its
+// own, so that a worker can run it off the event loop and a simulator can put its crashes around it.
+//
+// The checks of an operation come before its first write. A fault that shows only while writing (a value the schema does
+// not take) rolls the batch back and applies it again without that operation: a commit never holds half of one.
+import type { DatabaseSync } from 'node:sqlite'
+import type { Refused } from '../write-queue.ts'
+import { createCallWriter } from './call-writer.ts'
+import type { Batch, EncodedOp, EncodedResult } from './codec.ts'
+import { createEntryWriter } from './entry-writer.ts'
+import { createEvidenceWriter } from './evidence-writer.ts'
+import { createResourceWriter } from './resource-writer.ts'
+
+export interface Engine {
+  /** One result for each operation, in order; all of them are committed when it returns. Throws when the disk fails. */
+  apply(batch: Batch): EncodedResult[]
+}
+
+/** SQLite's result codes for a statement that was at fault itself: too big, constraint, mismatch, range. */
+const OWN_FAULTS: ReadonlySet<number> = new Set([18, 19, 20, 25])
+
+export function createEngine(db: DatabaseSync): Engine {
+  const entries = createEntryWriter(db)
+  const calls = createCallWriter(db)
+  const resources = createResourceWriter(db)
+  const evidence = createEvidenceWriter(db)
+  const begin = db.prepare('begin immediate')
+  const commit = db.prepare('commit')
+
+  function applyOp(op: EncodedOp): EncodedResult {
+    switch (op[0]) {
+      case 'write': {
+        const [, entry, callRows, evidenceRows] = op
+        if (entry !== null) {
+          const result = entry[0] === 'insert' ? entries.insert(entry) : entries.update(entry)
+          if (result !== 0) return result
+        }
+        for (const row of callRows) calls.put(row)
+        for (const row of evidenceRows) evidence.append(row)
+        return 0
+      }
+      case 'start':
+        evidence.start(op[1])
+        return 0
+      case 'apply': {
+        const [, namespace, changes, at, evidenceRows] = op
+        const result = resources.apply(namespace, JSON.parse(changes), at)
+        if (result.kind === 'applied') for (const row of evidenceRows) evidence.append(row)
+        return result
+      }
+      case 'erase':
+      case 'forget': {
+        const [verb, before, limit] = op
+        const rows = entries[verb](before, limit)
+        const changed = rows + calls[verb](before, limit - rows)
+        return { kind: 'changed', rows: changed }
+      }
+    }
+  }
+
+  /** One transaction without the operations that are `refused`. Gives no results when it found another of those. */
+  function attempt({ epoch, ops }: Batch, refused: Map<number, Refused>): EncodedResult[] | undefined {
+    const results: EncodedResult[] = []
+    begin.run()
+    try {
+      evidence.begin(epoch)
+      for (const [index, op] of ops.entries()) {
+        const left = refused.get(index)
+        try {
+          results.push(left ?? applyOp(op))
+        } catch (error) {
+          if (!isOwnFault(error)) throw error
+          refused.set(index, {
+            kind: 'refused',
+            message: `a ${op[0]} broke a rule of the database: ${error.message}`,
+          })
+          db.exec('rollback')
+          return undefined
+        }
+      }
+      evidence.link()
+      commit.run()
+      evidence.committed()
+      return results
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors. Nothing more is asked of this database either way (S37).
+      if (db.isTransaction) db.exec('rollback')
+      throw error
+    }
+  }
+
+  return {
+    apply(batch) {
+      const refused = new Map<number, Refused>()
+      for (;;) {
+        const results = attempt(batch, refused)
+        if (results !== undefined) return results
+      }
+    },
+  }
+}
+
+/** Errors without a result code come from binding a value that no column takes. */
+function isOwnFault(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const code = (error as { errcode?: unknown }).errcode
+  return typeof code !== 'number' || OWN_FAULTS.has(code & 0xff)
+}

@@ -1,0 +1,119 @@
+// Writes entries: the rules of keys, identities, revisions and moves, inside the engine's transaction.
+import type { DatabaseSync } from 'node:sqlite'
+import { ENTRY_STATES, type EntryState } from '../../contract/entry.ts'
+import { holdsIdentity, isSettled, moveProblem, startsAttempt } from '../entry-rule.ts'
+import {
+  ENTRY_COLUMNS,
+  ENTRY_TABLES,
+  type EncodedInsert,
+  type EncodedResult,
+  type EncodedUpdate,
+} from './codec.ts'
+import { prepareRows } from './statement.ts'
+
+interface EntryWriter {
+  insert(op: EncodedInsert): EncodedResult
+  update(op: EncodedUpdate): EncodedResult
+  erase(before: number, limit: number): number
+  forget(before: number, limit: number): number
+}
+
+/** The newest entry that holds an identity, made at or after a time. Parameters: identity, since. */
+export const FIND_IDENTITY = `
+  select ${ENTRY_COLUMNS} from ${ENTRY_TABLES}
+  where identity = ? and created_at >= ?
+    and state not in (${ENTRY_STATES.filter((state) => !holdsIdentity(state)).map((state) => `'${state}'`)})
+  order by created_at desc, number desc limit 1`
+
+export function createEntryWriter(db: DatabaseSync): EntryWriter {
+  const findKey = prepareRows(db, `select ${ENTRY_COLUMNS} from ${ENTRY_TABLES} where scope = ? and key = ?`)
+  const findIdentity = prepareRows(db, FIND_IDENTITY)
+  const findState = prepareRows(
+    db,
+    'select number, revision, state, erased from entry where scope = ? and key = ?',
+  )
+  const insert = db.prepare(`
+    insert into entry (
+      namespace, scope, key, id, state, open, revision, epoch, call_id, attempts, approval_id, cancel_requested,
+      created_at, settled_at, identity, outcome
+    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (scope, key) do nothing`)
+  const insertBody = db.prepare('insert into entry_body (number, fixed, payload) values (?, ?, ?)')
+  const update = db.prepare(setEntry('outcome = ?, settled_at = ?'))
+  const updateKeepingOutcome = db.prepare(
+    setEntry('outcome = coalesce(?, outcome), settled_at = coalesce(?, settled_at)'),
+  )
+  const erasable = prepareRows(
+    db,
+    'select number from entry where open = 0 and erased = 0 and settled_at < ? order by settled_at limit ?',
+  )
+  // The revision moves, so that nobody who read the entry before can still bring it to run.
+  const erase = db.prepare(
+    'update entry set outcome = null, erased = 1, revision = revision + 1 where number = ?',
+  )
+  const eraseBody = db.prepare('update entry_body set payload = null where number = ?')
+  const forgettable = prepareRows(
+    db,
+    'select number from entry where erased = 1 and settled_at < ? order by settled_at limit ?',
+  )
+  const forget = db.prepare('delete from entry where number = ?')
+  const forgetBody = db.prepare('delete from entry_body where number = ?')
+
+  return {
+    insert([, row, body, identity, uniqueSince]) {
+      const [, scope, key] = row as [string, string, string]
+      if (identity !== null && uniqueSince !== null) {
+        const found = findKey.get(scope, key)
+        if (found !== undefined) return ['key', found]
+        const earlier = findIdentity.get(identity, uniqueSince)
+        if (earlier !== undefined) return ['identity', earlier]
+      }
+      const { changes, lastInsertRowid } = insert.run(...row)
+      if (changes === 0) return ['key', findKey.get(scope, key) ?? null]
+      insertBody.run(lastInsertRowid, ...body)
+      return 0
+    },
+
+    update([, scope, key, revision, path, set]) {
+      const found = findState.get(scope, key)
+      if (found === undefined) return ['revision', null]
+      const [number, at, state, erased] = found as [number, number, EntryState, number]
+      if (at !== revision) return ['revision', findKey.get(scope, key) ?? null]
+      const message = moveProblem({ state, erased: erased === 1 }, { scope, key, path })
+      if (message !== undefined) return { kind: 'refused', message }
+      const next = path.at(-1) ?? state
+      const statement = startsAttempt(path) ? update : updateKeepingOutcome
+      statement.run(next, isSettled(next) ? 0 : 1, ...set, number)
+      return 0
+    },
+
+    erase(before, limit) {
+      const rows = erasable.all(before, limit) as [number][]
+      for (const [number] of rows) {
+        erase.run(number)
+        eraseBody.run(number)
+      }
+      return rows.length
+    },
+
+    forget(before, limit) {
+      const rows = forgettable.all(before, limit) as [number][]
+      for (const [number] of rows) {
+        forget.run(number)
+        forgetBody.run(number)
+      }
+      return rows.length
+    },
+  }
+}
+
+/** Parameters: state, open, the columns of an encoded update, number. */
+function setEntry(ending: string): string {
+  return `
+    update entry set
+      state = ?, open = ?, revision = revision + 1,
+      epoch = coalesce(?, epoch), attempts = coalesce(?, attempts), call_id = coalesce(?, call_id),
+      cancel_requested = coalesce(?, cancel_requested), approval_id = coalesce(?, approval_id),
+      ${ending}
+    where number = ?`
+}

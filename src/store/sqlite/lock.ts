@@ -1,0 +1,54 @@
+// The lock on a data folder: held by the operating system for this process, so that no death of it leaves one behind (S52).
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface DataLock {
+  release(): void
+}
+
+/**
+ * Throws when another process, or another holder in this one, has the folder. It is an exclusive transaction on a small
+ * database beside the data that never commits: SQLite turns it into a file lock of the system, on every platform.
+ */
+export function lockData(dir: string): DataLock {
+  const file = join(dir, 'lock.db')
+  let db: DatabaseSync
+  try {
+    db = new DatabaseSync(file, { timeout: 0 })
+  } catch (error) {
+    throw new Error(`cannot lock the data folder ${dir}: ${reasonOf(error)}. It must exist and be writable`, {
+      cause: error,
+    })
+  }
+  try {
+    db.exec('begin exclusive')
+  } catch (error) {
+    db.close()
+    if (isBusy(error)) {
+      throw new Error(
+        `the data folder ${dir} is in use by another Writ: stop that one, or start this one with another folder (--data)`,
+        { cause: error },
+      )
+    }
+    throw new Error(`cannot lock the data folder ${dir}: ${reasonOf(error)}`, { cause: error })
+  }
+  const release = () => {
+    if (!db.isOpen) return
+    process.off('exit', release)
+    db.exec('rollback')
+    db.close()
+  }
+  // Also what keeps the connection from being collected, and the lock from being lost, when nobody keeps `release`.
+  process.on('exit', release)
+  return { release }
+}
+
+/** SQLITE_BUSY, with whatever extension. */
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown }).errcode
+  return typeof code === 'number' && (code & 0xff) === 5
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
