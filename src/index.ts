@@ -1,0 +1,35 @@
+// The public names of the library.
+export type { Answer, CallState, OpenState, Outcome, Usage } from './contract/answer.ts'
+export type { Call, CallRecord, Trace } from './contract/call.ts'
+export type { CallOptions } from './contract/call-options.ts'
+export { type Caller, createCaller, createLocalAdmin } from './contract/caller.ts'
+export type { EffectState } from './contract/effect.ts'
+export type { Failure } from './contract/failure.ts'
+export { FAILURES, type FailureId } from './contract/failures.ts'
+export { exitCodeOf, httpStatusOf } from './contract/projection.ts'
+export {
+  defineOperation,
+  defineTool,
+  type NativeSpec,
+  type NativeToolDefinition,
+  type OperationDefinition,
+  type SchemaLike,
+  type ToolDefinition,
+} from './define-tool.ts'
+export type { EventMap, EventName, Events } from './event/event.ts'
+export { createRuntime, type RuntimeOptions, type StoreChoice } from './runtime.ts'
+export type {
+  ApplyOutcome,
+  CallerDoor,
+  CallerIdentity,
+  CallFact,
+  CallHandle,
+  Explanation,
+  ResourceDoor,
+  Runtime,
+  RuntimeHealth,
+  StageReport,
+} from './runtime-api.ts'
+export type { NativeContext } from './transport/native.ts'
+export { ToolError } from './transport/tool-error.ts'
+export type { World } from './util/world.ts'

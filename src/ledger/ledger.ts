@@ -1,0 +1,160 @@
+// The ledger: what was meant, what was sent, what came of it. Turns facts of a call into atomic writes of the store.
+import type { CallRecord } from '../contract/call.ts'
+import type { Entry, EntryOutcome, EntryState } from '../contract/entry.ts'
+import type { EvidenceRecord, LedgerWrite, Store, WriteResult } from '../store/store.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { World } from '../util/world.ts'
+
+/** Evidence of one fact, before it is stamped. */
+export interface Fact {
+  readonly type: string
+  readonly body: JsonObject
+}
+
+export interface Ending {
+  readonly path: readonly EntryState[]
+  readonly attempts: number
+  readonly outcome: EntryOutcome
+}
+
+export interface Ledger {
+  readonly failed: Error | undefined
+  find(scope: string, key: string): Promise<Entry | undefined>
+  findByIdentity(identity: string, since: number): Promise<Entry | undefined>
+  /** Durable before the first send. Gives the entry as written, or what stands in the way. */
+  intend(entry: Entry, uniqueSince: number | undefined, facts: readonly Fact[]): Promise<IntendResult>
+  /** Durable: the call waits for somebody, and its key with it. */
+  suspend(
+    entry: Entry,
+    call: CallRecord,
+    approvalId: string,
+    outcome: EntryOutcome,
+    facts: readonly Fact[],
+  ): Promise<WriteResult>
+  /** Durable: the outcome of an intended entry. */
+  settle(intended: Entry, ending: Ending, call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
+  /** Written behind: a read that is over. `entry` is kept where its key must be remembered (S16, S20). */
+  settleRead(
+    entry: Entry | undefined,
+    ending: Ending,
+    call: CallRecord,
+    facts: readonly Fact[],
+    wait: boolean,
+  ): Promise<WriteResult>
+  /** Written behind: a call that never got an entry of its own. */
+  note(call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
+  /** Durable: the call can be found by its id from now on. */
+  record(call: CallRecord): Promise<WriteResult>
+  /** Written behind: a fact about a call under way. */
+  noteFact(namespace: string, callId: string, fact: Fact): Promise<WriteResult>
+}
+
+export type IntendResult =
+  | { readonly kind: 'intended'; readonly entry: Entry }
+  | Extract<WriteResult, { kind: 'conflict' }>
+
+export function createLedger(world: World, store: Store): Ledger {
+  const stamp = (namespace: string, callId: string, facts: readonly Fact[]): EvidenceRecord[] =>
+    facts.map(({ type, body }) => ({ namespace, callId, type, at: world.clock.now(), body }))
+
+  const update = (entry: Entry, ending: Ending): LedgerWrite['entry'] => ({
+    kind: 'update',
+    scope: entry.scope,
+    key: entry.key,
+    revision: entry.revision,
+    path: ending.path,
+    set: { attempts: ending.attempts, outcome: ending.outcome, settledAt: world.clock.now() },
+  })
+
+  return {
+    get failed() {
+      return store.failed
+    },
+    find: (scope, key) => store.entries.find(scope, key),
+    findByIdentity: (identity, since) => store.entries.findByIdentity(identity, since),
+
+    async intend(entry, uniqueSince, facts) {
+      const isNew = entry.revision === 0
+      const intended: Entry = {
+        ...entry,
+        state: 'intended',
+        revision: entry.revision + 1,
+        epoch: world.epoch,
+      }
+      const result = await store.ledger.intend({
+        namespace: entry.namespace,
+        entry: isNew
+          ? { kind: 'insert', entry: intended, ...(uniqueSince === undefined ? {} : { uniqueSince }) }
+          : {
+              kind: 'update',
+              scope: entry.scope,
+              key: entry.key,
+              revision: entry.revision,
+              path: ['intended'],
+              set: { epoch: world.epoch, callId: entry.callId },
+            },
+        evidence: stamp(entry.namespace, entry.callId, facts),
+      })
+      return result.kind === 'written' ? { kind: 'intended', entry: intended } : result
+    },
+
+    suspend(entry, call, approvalId, outcome, facts) {
+      const suspended: Entry = { ...entry, state: 'awaiting-approval', revision: 1, approvalId, outcome }
+      return store.ledger.settle({
+        namespace: entry.namespace,
+        entry: { kind: 'insert', entry: suspended },
+        calls: [call],
+        evidence: stamp(entry.namespace, entry.callId, facts),
+      })
+    },
+
+    settle: (intended, ending, call, facts) =>
+      store.ledger.settle({
+        namespace: intended.namespace,
+        ...orNothing('entry', update(intended, ending)),
+        calls: [call],
+        evidence: stamp(intended.namespace, call.id, facts),
+      }),
+
+    settleRead(entry, ending, call, facts, wait) {
+      const last = ending.path.at(-1) ?? 'done'
+      const kept: LedgerWrite['entry'] =
+        entry === undefined
+          ? undefined
+          : entry.revision > 0
+            ? update(entry, { ...ending, path: ['intended', ...ending.path] })
+            : {
+                kind: 'insert',
+                entry: {
+                  ...entry,
+                  state: last,
+                  revision: 1,
+                  attempts: ending.attempts,
+                  outcome: ending.outcome,
+                  settledAt: world.clock.now(),
+                },
+              }
+      const write: LedgerWrite = {
+        namespace: call.namespace,
+        ...orNothing('entry', kept),
+        calls: [call],
+        evidence: stamp(call.namespace, call.id, facts),
+      }
+      return wait ? store.ledger.settle(write) : store.ledger.note(write)
+    },
+
+    note: (call, facts) =>
+      store.ledger.note({
+        namespace: call.namespace,
+        calls: [call],
+        evidence: stamp(call.namespace, call.id, facts),
+      }),
+    record: (call) => store.ledger.settle({ namespace: call.namespace, calls: [call] }),
+    noteFact: (namespace, callId, fact) =>
+      store.ledger.note({ namespace, evidence: stamp(namespace, callId, [fact]) }),
+  }
+}
+
+function orNothing<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V })
+}

@@ -1,0 +1,97 @@
+// Who is running and who came lately, per tool: concurrency and rate.
+import type { ResolvedTool } from '../resource/resolved-tool.ts'
+import type { World } from '../util/world.ts'
+
+/** A place taken by one call; leaving twice is leaving once. */
+export interface Slot {
+  leave(): void
+}
+
+export type Entrance =
+  | { readonly kind: 'entered'; readonly slot: Slot }
+  | {
+      readonly kind: 'full'
+      readonly limit: 'rate' | 'concurrency'
+      readonly max: number
+      readonly retryAfterMs: number
+    }
+
+export interface Admission {
+  /** Takes a place, or says what is full. */
+  enter(tool: ResolvedTool): Entrance
+  /** The same question without taking a place (S17). */
+  peek(tool: ResolvedTool): Entrance
+  readonly inFlight: number
+}
+
+/** How long a caller is told to wait when every place is taken: no one knows when one becomes free. */
+const BUSY_RETRY_MS = 250
+
+/** The times of the last `max` admissions, as a ring: exact for "at most max in any window". */
+interface Recent {
+  readonly times: Float64Array
+  next: number
+}
+
+export function createAdmission(world: World): Admission {
+  const running = new Map<string, number>()
+  const recent = new Map<string, Recent>()
+  let inFlight = 0
+
+  function look(tool: ResolvedTool, key: string, now: number): Entrance | undefined {
+    const { concurrency, rate } = tool.limits
+    if (concurrency !== undefined && (running.get(key) ?? 0) >= concurrency) {
+      return { kind: 'full', limit: 'concurrency', max: concurrency, retryAfterMs: BUSY_RETRY_MS }
+    }
+    const ring = rate && recent.get(key)
+    if (rate && ring && ring.times.length === rate.max) {
+      const oldest = ring.times[ring.next] ?? Number.NEGATIVE_INFINITY
+      const wait = oldest + rate.perMs - now
+      if (wait > 0) return { kind: 'full', limit: 'rate', max: rate.max, retryAfterMs: Math.ceil(wait) }
+    }
+    return undefined
+  }
+
+  return {
+    enter(tool) {
+      const key = `${tool.namespace}/${tool.name}`
+      const now = world.clock.monotonic()
+      const full = look(tool, key, now)
+      if (full) return full
+      const { rate } = tool.limits
+      if (rate) {
+        let ring = recent.get(key)
+        if (ring === undefined || ring.times.length !== rate.max) {
+          ring = { times: new Float64Array(rate.max).fill(Number.NEGATIVE_INFINITY), next: 0 }
+          recent.set(key, ring)
+        }
+        ring.times[ring.next] = now
+        ring.next = (ring.next + 1) % rate.max
+      }
+      running.set(key, (running.get(key) ?? 0) + 1)
+      inFlight++
+      let inside = true
+      return {
+        kind: 'entered',
+        slot: {
+          leave() {
+            if (!inside) return
+            inside = false
+            inFlight--
+            const left = (running.get(key) ?? 1) - 1
+            if (left > 0) running.set(key, left)
+            else running.delete(key)
+          },
+        },
+      }
+    },
+    peek: (tool) =>
+      look(tool, `${tool.namespace}/${tool.name}`, world.clock.monotonic()) ?? {
+        kind: 'entered',
+        slot: { leave() {} },
+      },
+    get inFlight() {
+      return inFlight
+    },
+  }
+}

@@ -1,0 +1,156 @@
+// From what a call came to, to what its caller is told and what is kept of it.
+import { type Answer, isOutcome } from '../contract/answer.ts'
+import type { CallRecord } from '../contract/call.ts'
+import type { Caller } from '../contract/caller.ts'
+import type { RefusedCall } from '../contract/dialect/dialect.ts'
+import { failureRow } from '../contract/failures.ts'
+import { fourOutcomeStatusOf, v1StatusOf } from '../contract/projection.ts'
+import { CONTRACT_VERSION } from '../contract/version.ts'
+import type { CallEndedEvent, CallEvent } from '../event/event.ts'
+import type { Fact } from '../ledger/ledger.ts'
+import type { Kit } from './kit.ts'
+import type { CallResult, Claimed, Received, Resolved } from './stages.ts'
+
+export function answerOf(state: Received, result: CallResult, kit: Kit): Answer {
+  const { call } = state
+  return {
+    callId: call.id,
+    requestId: call.requestId,
+    state: result.state,
+    final: isOutcome(result.state),
+    effect: result.effect,
+    ...(result.output === undefined ? {} : { output: result.output }),
+    ...(result.failure === undefined ? {} : { failure: result.failure }),
+    usage: { durationMs: Math.round(kit.world.clock.monotonic() - state.startedAt), attempt: result.attempt },
+    trace: call.trace,
+    tool: { name: call.tool, operation: call.operation, ...result.tool },
+    replayed: result.replayed,
+    warnings: warningsOf(state, result),
+    sideEffects: result.sideEffects,
+    ...(result.commitToken === undefined ? {} : { commitToken: result.commitToken }),
+    ...(call.saga === undefined ? {} : { saga: call.saga }),
+  }
+}
+
+/** What the entry said to everybody, and what only this call needs to know. */
+function warningsOf(state: Received, result: CallResult): readonly string[] {
+  if (result.warnings === state.warnings || state.warnings.length === 0) return result.warnings
+  return [...new Set([...result.warnings, ...state.warnings])]
+}
+
+/** The output is kept once: in the entry where there is one. */
+export function recordOf(state: Received, answer: Answer, entryId: string | undefined, kit: Kit): CallRecord {
+  const { call, caller } = state
+  const { output, ...rest } = answer
+  return {
+    namespace: caller.namespace,
+    id: call.id,
+    requestId: call.requestId,
+    dialect: call.dialect,
+    actor: caller.actor,
+    tool: call.tool,
+    ...(answer.tool.version === undefined ? {} : { version: answer.tool.version }),
+    operation: call.operation,
+    ...(entryId === undefined ? {} : { entryId }),
+    state: answer.state,
+    effect: answer.effect,
+    epoch: kit.world.epoch,
+    createdAt: state.receivedAt,
+    endedAt: kit.world.clock.now(),
+    answer: entryId === undefined ? answer : rest,
+  }
+}
+
+/** What is kept of a request that could not be decoded (S8). */
+export function refusedRecord(
+  call: RefusedCall,
+  caller: Caller,
+  answer: Answer,
+  kit: Kit,
+): { readonly record: CallRecord; readonly fact: Fact } {
+  const at = kit.world.clock.now()
+  const failure = answer.failure?.id ?? ''
+  return {
+    record: {
+      namespace: caller.namespace,
+      id: call.id,
+      requestId: call.requestId,
+      dialect: call.dialect,
+      actor: caller.actor,
+      tool: call.tool,
+      operation: call.operation,
+      state: answer.state,
+      effect: answer.effect,
+      epoch: kit.world.epoch,
+      createdAt: at,
+      endedAt: at,
+      answer,
+    },
+    fact: {
+      type: 'request.refused',
+      body: { actor: caller.actor, tool: call.tool, state: answer.state, failure },
+    },
+  }
+}
+
+export function emitStarted(state: Received, kit: Kit): void {
+  if (!state.call.dryRun && kit.events.heard('call:started'))
+    kit.events.emit('call:started', startEvent(state))
+}
+
+export function emitEnded(state: Received, answer: Answer, kit: Kit): void {
+  // A dry run is no execution.
+  if (state.call.dryRun) return
+  const { failure } = answer
+  if (answer.state === 'unknown' && !answer.replayed) {
+    kit.events.emit('entry:unknown', {
+      entry_id: (state as Partial<Claimed>).entry?.id ?? '',
+      call_id: answer.callId,
+      tool_id: answer.tool.name,
+      failure: failure?.id ?? '',
+    })
+  }
+  if (!kit.events.heard('call:ended')) return
+  const row = failure && failureRow(failure.id)
+  const event: CallEndedEvent = {
+    ...startEvent(state),
+    ended_at: new Date(kit.world.clock.now()).toISOString(),
+    duration_ms: answer.usage.durationMs,
+    tool_attempt: answer.usage.attempt,
+    tool_status: v1StatusOf(answer),
+    tool_code: row?.v1.code ?? '',
+    tool_reason: row?.v1.reason ?? '',
+    error_code: row?.four.code ?? '',
+    error_reason: row?.dotted ?? '',
+    outcome: fourOutcomeStatusOf(answer),
+    retryable: failure?.retryable ?? false,
+    failure: failure?.id ?? '',
+    state: answer.state,
+    effect: answer.effect,
+    replayed: answer.replayed,
+  }
+  kit.events.emit('call:ended', event)
+}
+
+function startEvent(state: Received): CallEvent {
+  const { call, caller } = state
+  const { target, operation } = state as Partial<Resolved>
+  return {
+    call_id: call.id,
+    tool_contract_version: CONTRACT_VERSION,
+    tool_request_id: call.requestId,
+    namespace: caller.namespace,
+    actor: caller.actor,
+    tool_id: call.tool,
+    tool_version: target?.tool.version ?? '',
+    fn: call.operation,
+    determinism: operation?.effect.determinism ?? '',
+    timeout_ms: operation?.timeoutMs ?? 0,
+    idempotency_key_prefix: state.key.slice(0, 8),
+    tool_auth_profile: target?.tool.auth?.profile ?? '',
+    tool_auth_secret_ref: target?.tool.auth?.secretRef ?? '',
+    trace_id: call.trace.traceId,
+    span_id: call.trace.spanId,
+    started_at: new Date(state.receivedAt).toISOString(),
+  }
+}

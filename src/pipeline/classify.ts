@@ -1,0 +1,120 @@
+// What one attempt did to the world, and what may be done next: the table S22 with S23's definite answers.
+import { type EffectRule, type EffectState, isReadOnly } from '../contract/effect.ts'
+import type { Failure } from '../contract/failure.ts'
+import type { FailureId } from '../contract/failures.ts'
+import { createFailure, isRepeatHarmless } from '../contract/projection.ts'
+import type { Refusal } from '../transport/transport.ts'
+import type { AbortReason } from '../util/abort.ts'
+import type { Json, JsonObject } from '../util/json.ts'
+import type { AttemptOutcome } from './attempt.ts'
+import type { Admitted } from './stages.ts'
+
+export interface Classified {
+  readonly effect: EffectState
+  readonly failure?: Failure
+  readonly output?: Json
+  readonly bytes?: number
+  readonly retryAfterMs?: number
+  readonly sideEffects: readonly JsonObject[]
+  readonly commitToken?: string
+}
+
+/** `open`: an earlier attempt may have had its effect, which no later failure takes back. */
+export function classify(
+  state: Admitted,
+  outcome: AttemptOutcome,
+  open: boolean,
+  left: number,
+  now: number,
+): Classified {
+  const { reply } = outcome
+  const rule = state.operation.effect
+  if (reply?.kind === 'success') {
+    state.warnings.push(...(reply.warnings ?? []))
+    return {
+      effect: isReadOnly(rule) ? 'none' : 'done',
+      output: reply.output,
+      bytes: reply.bytes,
+      sideEffects: reply.sideEffects ?? [],
+      ...(reply.commitToken === undefined ? {} : { commitToken: reply.commitToken }),
+    }
+  }
+  const definite = reply?.definite === true
+  const maybeDone = open || (outcome.sent && !definite)
+  const harmless = !maybeDone || mayRepeat(rule, state.entry.createdAt, now)
+  const effect: EffectState = isReadOnly(rule) ? 'none' : maybeDone ? 'unknown' : 'not-done'
+  if (outcome.aborted !== undefined && !definite) {
+    return {
+      effect,
+      failure: abortFailure(outcome.aborted, state, maybeDone, harmless, left),
+      sideEffects: [],
+    }
+  }
+  if (reply === undefined) throw new Error('an attempt ended without a reply and without an abort')
+  state.warnings.push(...(reply.warnings ?? []))
+  return {
+    effect,
+    failure: refusalFailure(reply, rule, harmless),
+    sideEffects: reply.sideEffects ?? [],
+    ...(reply.retryAfterMs === undefined ? {} : { retryAfterMs: reply.retryAfterMs }),
+  }
+}
+
+/** Stopped between two attempts, or before the first: what the last attempt did still holds. */
+export function stopped(state: Admitted, reason: AbortReason, last: Classified | undefined): Classified {
+  const before: EffectState = state.continued?.state === 'unknown' ? 'unknown' : 'not-done'
+  const effect: EffectState = last?.effect ?? (isReadOnly(state.operation.effect) ? 'none' : before)
+  const failure = abortFailure(
+    reason,
+    state,
+    effect === 'unknown',
+    effect !== 'unknown',
+    state.bounds.timeoutMs,
+  )
+  if (last?.failure === undefined) return { effect, failure, sideEffects: [] }
+  // Out of time with a known failure: that one is the answer. Only a cancel takes its place.
+  return reason === 'timeout'
+    ? last
+    : { ...last, failure: { ...failure, details: { ...failure.details, last_failure: last.failure.id } } }
+}
+
+/** S22: keyed repeats are harmless only while the tool remembers the key. */
+function mayRepeat(rule: EffectRule, firstSendAt: number, now: number): boolean {
+  if (rule.repeat === 'keyed' && rule.keyed) return now < firstSendAt + rule.keyed.retentionMs
+  return isRepeatHarmless(rule)
+}
+
+function abortFailure(
+  reason: AbortReason,
+  state: Admitted,
+  sent: boolean,
+  harmless: boolean,
+  left: number,
+): Failure {
+  if (reason === 'canceled' || reason === 'hang-up') return createFailure('canceled', { harmless })
+  if (reason === 'shutdown') {
+    // Nothing was sent: as good as never asked for.
+    return sent
+      ? createFailure('interrupted', { harmless, said: { retryable: true, counts: harmless } })
+      : createFailure('timeout-before-send', { message: 'the runtime stopped before anything was sent' })
+  }
+  const id: FailureId = !sent ? 'timeout-before-send' : harmless ? 'timeout' : 'timeout-unknown-commit'
+  const timeout_ms = Math.round(Math.min(state.bounds.timeoutMs, left))
+  return createFailure(id, { harmless, details: { timeout_ms } })
+}
+
+function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boolean): Failure {
+  // A tool that reports a timeout does not know whether a repeat would do harm; its declaration does.
+  const id = reply.failure === 'timeout' && !harmless ? 'timeout-unknown-commit' : reply.failure
+  return createFailure(id, {
+    harmless,
+    ...(reply.message === undefined ? {} : { message: reply.message }),
+    details: {
+      ...reply.details,
+      ...(reply.retryAfterMs === undefined ? {} : { retry_after_ms: Math.ceil(reply.retryAfterMs) }),
+    },
+    ...(reply.toolRetryable === undefined
+      ? {}
+      : { said: { retryable: reply.toolRetryable, counts: isRepeatHarmless(rule) } }),
+  })
+}

@@ -1,0 +1,72 @@
+// What goes into evidence about a call: hashes and names, never a payload (S40).
+
+import { serialize } from '../ledger/fingerprint.ts'
+import type { Fact } from '../ledger/ledger.ts'
+import { sha256Hex } from '../util/canonical.ts'
+import type { JsonObject } from '../util/json.ts'
+import { readPointer } from '../util/pointer.ts'
+import type { Admitted, CallResult, Claimed, Received, Verified } from './stages.ts'
+
+/** On disk before the first byte leaves: who, what, by which decision. */
+export function startedFact(state: Admitted): Fact {
+  return {
+    type: 'tool.started',
+    body: { ...claimed(state), decision: 'allow', attempt: state.entry.attempts + 1 },
+  }
+}
+
+export function requestedFact(state: Claimed, approvalId: string): Fact {
+  return {
+    type: 'approval.requested',
+    body: { ...claimed(state), approval_id: approvalId, reasons: state.approvalReasons },
+  }
+}
+
+export function endedFact(state: Verified, result: CallResult): Fact {
+  const { auditFields } = state.target.tool
+  const audit: Record<string, JsonObject[string]> = {}
+  for (const field of auditFields) audit[field] = readPointer(state.input, field) ?? null
+  return {
+    type: `tool.${result.state === 'succeeded' ? 'completed' : result.state}`,
+    body: {
+      ...claimed(state),
+      attempt: result.attempt,
+      effect: result.effect,
+      ...(result.failure ? { failure: result.failure.id } : {}),
+      ...(result.output === undefined ? {} : { output_hash: sha256Hex(serialize(result.output)) }),
+      ...(auditFields.length === 0 ? {} : { audit_fields: audit }),
+    },
+  }
+}
+
+/** A call that never got as far as an entry of its own. */
+export function refusedFact(state: Received, result: CallResult): Fact {
+  const { failure } = result
+  return {
+    type: result.replayed ? 'request.replayed' : 'request.refused',
+    body: {
+      actor: state.caller.actor,
+      tool: state.call.tool,
+      operation: state.call.operation,
+      state: result.state,
+      ...(failure ? { failure: failure.id } : {}),
+      ...(failure?.details.missing === undefined ? {} : { missing: failure.details.missing }),
+      ...(result.entryId === undefined ? {} : { entry_id: result.entryId }),
+    },
+  }
+}
+
+function claimed(state: Claimed): JsonObject {
+  const { entry } = state
+  return {
+    entry_id: entry.id,
+    request_id: state.call.requestId,
+    trace_id: state.call.trace.traceId,
+    actor: state.caller.actor,
+    tool: entry.tool,
+    version: entry.version,
+    digest: entry.digest,
+    operation: entry.operation,
+    payload_hash: entry.payloadHash,
+  }
+}

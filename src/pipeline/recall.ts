@@ -1,0 +1,113 @@
+// Stage 1: what does the key remember? Asked before anything that can have changed since.
+import type { Entry } from '../contract/entry.ts'
+import { createFailure } from '../contract/projection.ts'
+import { compareWithEntry } from '../ledger/fingerprint.ts'
+import type { Flight } from '../ledger/flight.ts'
+import { isTombstone } from '../store/store.ts'
+import type { Kit } from './kit.ts'
+import { refuse, resultOfEntry } from './result.ts'
+import { advance, type CallResult, type Recalled, type Received, type StageResult } from './stages.ts'
+
+export async function recall(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
+  const flight = kit.flights.find(state.scope, state.key)
+  if (flight !== undefined) return joinFlight(state, flight, kit)
+  // An id that was minted here can be in no ledger.
+  if (state.call.freshId && state.call.key === undefined) return advance(state, { continued: undefined })
+  const entry = await kit.ledger.find(state.scope, state.key)
+  return entry === undefined ? advance(state, { continued: undefined }) : fromEntry(state, entry)
+}
+
+/** Waits for the call that is already under way with this key (S10). */
+export async function joinFlight(
+  state: Received,
+  flight: Flight<CallResult>,
+  kit: Kit,
+): Promise<StageResult<Recalled>> {
+  if (differs(state, flight.entry)) return conflict(state, flight.entry)
+  if (state.call.dryRun) return { kind: 'end', result: underWay(flight.entry.id, 'running') }
+  const joined = await flight.join({ callId: state.call.id, until: state.listensUntil, abort: state.abort })
+  if (joined.kind === 'owner') {
+    state.held.flight = flight
+    return advance(state, { continued: await kit.ledger.find(state.scope, state.key) })
+  }
+  if (joined.kind === 'landed') return { kind: 'end', result: { ...joined.result, replayed: true } }
+  if (joined.why === 'time') return { kind: 'end', result: underWay(flight.entry.id, 'running') }
+  return {
+    kind: 'end',
+    result: { ...underWay(flight.entry.id, 'canceled'), failure: detached(flight.entry.id) },
+  }
+}
+
+/** S16: what each state of an entry answers to the same key. */
+export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> {
+  if (isTombstone(entry)) {
+    return refuse(state, 'key-expired', { details: { call_id: entry.callId } })
+  }
+  if (differs(state, entry)) return conflict(state, entry)
+  switch (entry.state) {
+    case 'awaiting-approval':
+      return { kind: 'suspend', result: { ...resultOfEntry(entry), state: 'awaiting-approval' } }
+    case 'not-done':
+    case 'unknown':
+      if (entry.outcome?.failure?.retryable === true) return advance(state, { continued: entry })
+      return entry.state === 'not-done'
+        ? { kind: 'end', result: resultOfEntry(entry) }
+        : blocked(state, entry)
+    case 'reserved':
+    case 'intended':
+    case 'sent':
+      return { kind: 'end', result: underWay(entry.id, 'running') }
+    default:
+      return { kind: 'end', result: resultOfEntry(entry) }
+  }
+}
+
+/** Nobody knows whether the effect happened: the key is held until that is settled. */
+function blocked(state: Received, entry: Entry): StageResult<never> {
+  const facts = {
+    details: { call_id: entry.callId, first_failure: entry.outcome?.failure?.id ?? 'interrupted' },
+  }
+  const ended = refuse(state, 'outcome-unknown', facts)
+  if (ended.kind !== 'end') return ended
+  const { attempt, entryId, tool } = { ...resultOfEntry(entry), entryId: entry.id }
+  return {
+    kind: 'end',
+    result: {
+      ...ended.result,
+      state: 'unknown',
+      effect: 'unknown',
+      attempt,
+      replayed: true,
+      entryId,
+      ...(tool ? { tool } : {}),
+    },
+  }
+}
+
+function differs(state: Received, entry: Entry): boolean {
+  const sameness = compareWithEntry(entry, state.call)
+  if (sameness === 'same-but-reworded') {
+    state.warnings.push(
+      'fields outside the identity differ from the first request with this key; the first one counts',
+    )
+  }
+  return sameness === 'different'
+}
+
+function conflict(state: Received, entry: Entry): StageResult<never> {
+  return refuse(state, 'key-conflict', {
+    message: `key '${state.key}' was already used for another payload`,
+    details: { call_id: entry.callId },
+  })
+}
+
+function underWay(entryId: string, as: 'running' | 'canceled'): CallResult {
+  return { state: as, effect: 'pending', attempt: 0, replayed: true, warnings: [], sideEffects: [], entryId }
+}
+
+function detached(entryId: string): NonNullable<CallResult['failure']> {
+  return createFailure('canceled', {
+    message: 'this call no longer waits; the call it had joined goes on',
+    details: { entry_id: entryId },
+  })
+}

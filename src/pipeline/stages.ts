@@ -1,0 +1,178 @@
+// The life of a call: the ordered stages, and what a call is after each. Skipping one does not compile.
+import type { CatalogTool } from '../catalog/catalog.ts'
+import type { CallState } from '../contract/answer.ts'
+import type { Call, Jitter } from '../contract/call.ts'
+import type { Caller } from '../contract/caller.ts'
+import type { EffectState } from '../contract/effect.ts'
+import type { Entry } from '../contract/entry.ts'
+import type { Failure } from '../contract/failure.ts'
+import type { Flight } from '../ledger/flight.ts'
+import type { ResolvedOperation } from '../resource/resolved-tool.ts'
+import type { Abort } from '../util/abort.ts'
+import type { Json, JsonObject } from '../util/json.ts'
+import type { Slot } from './admission.ts'
+
+export const STAGES = [
+  'recall',
+  'resolve',
+  'permit',
+  'validate',
+  'authorize',
+  'claim',
+  'approve',
+  'admit',
+  'execute',
+  'verify',
+  'settle',
+] as const
+export type Stage = (typeof STAGES)[number]
+
+/** What a call comes to: an answer without the ids and the times of the one who asked. */
+export interface CallResult {
+  readonly state: CallState
+  readonly effect: EffectState
+  readonly output?: Json
+  readonly failure?: Failure
+  /** The number of the last send, 0 if none (S24). */
+  readonly attempt: number
+  readonly replayed: boolean
+  readonly warnings: readonly string[]
+  readonly sideEffects: readonly JsonObject[]
+  readonly commitToken?: string
+  readonly entryId?: string
+  readonly tool?: { readonly version: string; readonly digest: string }
+}
+
+export type StageResult<T> =
+  | { readonly kind: 'ok'; readonly state: T }
+  /** The call is over, or answered from elsewhere. */
+  | { readonly kind: 'end'; readonly result: CallResult }
+  /** The call leaves memory and goes on when somebody decides. */
+  | { readonly kind: 'suspend'; readonly result: CallResult }
+
+/** A fact about a call under way. */
+export type CallFact =
+  | { readonly kind: 'attempt'; readonly attempt: number }
+  | { readonly kind: 'progress'; readonly fact: JsonObject }
+  | { readonly kind: 'chunk'; readonly part: Json }
+
+export type FactSink = (fact: CallFact) => void
+
+export interface Held {
+  flight: Flight<CallResult> | undefined
+  slot: Slot | undefined
+  /** An entry that is intended and not settled yet. */
+  intended: Entry | undefined
+}
+
+/** One line of an explanation: what a stage answered, or would answer. */
+export interface StageReport {
+  readonly stage: Stage
+  readonly verdict: 'ok' | 'end' | 'suspend' | 'not-reached'
+  readonly reason: string
+  readonly details: JsonObject
+}
+
+export interface Received {
+  readonly call: Call
+  readonly caller: Caller
+  readonly scope: string
+  readonly key: string
+  /** Wall time of arrival. */
+  readonly receivedAt: number
+  /** Monotonic time of arrival. */
+  readonly startedAt: number
+  /** Monotonic time at which the caller stops listening; Infinity where it named none. */
+  readonly listensUntil: number
+  readonly abort: Abort
+  readonly onFact: FactSink
+  /** What the caller should know; stages add to it. */
+  readonly warnings: string[]
+  /** What the call has taken; let go of at its end, whatever that is. */
+  readonly held: Held
+  /** Filled when the call is a dry run: what each stage answered (S17). */
+  readonly reports?: StageReport[]
+}
+
+export interface Recalled extends Received {
+  /** The key's entry, where it ended without an effect and this call is its next attempt (S16). */
+  readonly continued: Entry | undefined
+}
+
+export interface Resolved extends Recalled {
+  readonly target: CatalogTool
+  readonly operation: ResolvedOperation
+}
+
+export interface Permitted extends Resolved {
+  readonly permitted: true
+}
+
+/** What the request narrowed the tool's own settings to (S2). */
+export interface Bounds {
+  readonly timeoutMs: number
+  readonly maxAttempts: number
+  readonly backoffMs: number
+  readonly maxBackoffMs: number
+  readonly jitter: Jitter
+}
+
+export interface Valid extends Permitted {
+  /** What runs: the entry's own payload where there is one (S13). */
+  readonly input: Json | undefined
+  readonly bounds: Bounds
+}
+
+export interface Granted extends Valid {
+  /** Why somebody has to approve; empty when nobody has to. */
+  readonly approvalReasons: readonly string[]
+}
+
+export interface Claimed extends Granted {
+  readonly entry: Entry
+  readonly flight: Flight<CallResult>
+}
+
+export interface Approved extends Claimed {
+  readonly approved: true
+}
+
+export interface Admitted extends Approved {
+  /** Monotonic time at which execution ends, whatever happens (S9). */
+  readonly deadline: number
+}
+
+export interface Executed extends Admitted {
+  readonly execution: Execution
+}
+
+/** How execution ended, before the output was looked at. */
+export interface Execution {
+  readonly attempt: number
+  /** Whether any attempt may have let a byte out. */
+  readonly sent: boolean
+  readonly effect: EffectState
+  readonly output?: Json
+  readonly bytes?: number
+  readonly failure?: Failure
+  readonly sideEffects: readonly JsonObject[]
+  readonly commitToken?: string
+  /** The entry as it is in the store; absent for reads, which have none until they settle. */
+  readonly intended?: Entry
+}
+
+export interface Verified extends Executed {
+  readonly verified: true
+}
+
+export interface Settled {
+  readonly result: CallResult
+}
+
+/** Moves a call on to its next type. One object goes through the whole pipeline; stages only add to it. */
+export function advance<T extends Received, A extends object>(
+  state: T,
+  added: A,
+): { readonly kind: 'ok'; readonly state: T & A } {
+  return { kind: 'ok', state: Object.assign(state, added) }
+}

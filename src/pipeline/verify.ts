@@ -1,0 +1,34 @@
+// Stage 10: is the output what the tool promised? A success that breaks its schema is no definite answer (S23).
+import { isReadOnly } from '../contract/effect.ts'
+import { createFailure } from '../contract/projection.ts'
+import type { JsonObject } from '../util/json.ts'
+import { advance, type Executed, type Execution, type StageResult, type Verified } from './stages.ts'
+
+export function verify(state: Executed): StageResult<Verified> {
+  const { execution, operation, target } = state
+  if (execution.failure !== undefined) return advance(state, { verified: true as const })
+  const limit = target.tool.limits.outputBytes
+  if (execution.bytes !== undefined && execution.bytes > limit) {
+    return broken(state, 'output-too-large', { bytes: execution.bytes, limit_bytes: limit })
+  }
+  const violations = target.outputs[operation.name]?.check(execution.output ?? null) ?? []
+  if (violations.length === 0) return advance(state, { verified: true as const })
+  return broken(state, 'output-invalid', {
+    violations: violations.map(({ path, message }) => ({ path, message })),
+  })
+}
+
+function broken(
+  state: Executed,
+  id: 'output-invalid' | 'output-too-large',
+  details: JsonObject,
+): StageResult<Verified> {
+  const { output: _, ...rest } = state.execution
+  const readOnly = isReadOnly(state.operation.effect)
+  const execution: Execution = {
+    ...rest,
+    effect: readOnly ? 'none' : 'unknown',
+    failure: createFailure(id, { harmless: readOnly, details }),
+  }
+  return advance(state, { execution, verified: true as const })
+}
