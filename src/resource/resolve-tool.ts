@@ -1,6 +1,7 @@
 // From a manifest to a tool with every default applied. Says all that is wrong, and warns of what this build does not do.
 import semver from 'semver'
 import { checkType } from './check-type.ts'
+import { isName, isNamespace } from './name.ts'
 import { type Finding, formatPath, type Path } from './problem.ts'
 import { MEGABYTE, parseRate, parseSize } from './quantity.ts'
 import {
@@ -30,8 +31,6 @@ const INPUT_BYTES = MEGABYTE
 const OUTPUT_BYTES = 4 * MEGABYTE
 /** Payloads are kept whole, in memory and in the ledger. */
 const MAX_PAYLOAD_BYTES = 256 * MEGABYTE
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
-const NAMESPACE = /^[a-z0-9][a-z0-9._-]{0,127}$/
 const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 export function resolveTool(manifest: ToolManifest, options: ResolveOptions): ToolResolution {
@@ -99,11 +98,11 @@ function freeze<T>(value: T): T {
 
 function checkNames({ manifest, spec, findings }: ResolveContext): void {
   const { name, namespace } = manifest.metadata
-  if (!NAME.test(name)) {
+  if (!isName(name)) {
     const rule = 'use 1 to 128 letters, digits, `.`, `_` and `-`, starting with a letter or digit'
     findings.error(['metadata', 'name'], `'${name}' is no valid name`, rule)
   }
-  if (namespace !== undefined && !NAMESPACE.test(namespace)) {
+  if (namespace !== undefined && !isNamespace(namespace)) {
     const rule = 'use 1 to 128 lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit'
     findings.error(['metadata', 'namespace'], `'${namespace}' is no valid namespace`, rule)
   }
@@ -112,7 +111,7 @@ function checkNames({ manifest, spec, findings }: ResolveContext): void {
     const guess = semver.coerce(version)?.version ?? '1.0.0'
     findings.error(['spec', 'version'], `'${version}' is no semantic version`, `write version: ${guess}`)
   }
-  if (permissionClass !== undefined && !NAME.test(permissionClass)) {
+  if (permissionClass !== undefined && !isName(permissionClass)) {
     findings.error(
       ['spec', 'permission_class'],
       `'${permissionClass}' is no valid name`,

@@ -1,0 +1,272 @@
+// Calls over HTTP: start one, look at it, list them, cancel one.
+import type { FastifyReply } from 'fastify'
+import { type Answer, OPEN_STATES, OUTCOMES } from '../contract/answer.ts'
+import type { CallRecord, DialectName } from '../contract/call.ts'
+import type { Caller } from '../contract/caller.ts'
+import { encodeCallResource } from '../contract/dialect/call-resource.ts'
+import { encodeAnswer } from '../contract/dialect/encode-answer.ts'
+import { httpStatusOf } from '../contract/projection.ts'
+import { isNamespace } from '../resource/name.ts'
+import type { CallerDoor, CallHandle } from '../runtime-api.ts'
+import { isUuid } from '../util/uuid.ts'
+import { readCallRequest } from './call-request.ts'
+import type { CallerExchange, Edge, Route } from './edge.ts'
+import { answers, CALL_REQUEST_BODY, json, parameter, REFUSALS, ref } from './openapi-parts.ts'
+import { type Preference, readPrefer } from './prefer.ts'
+import { readCount, readQuery, refuseQuery } from './query.ts'
+import { Refusal } from './refusal.ts'
+import { sendJson, setRetryAfter, withFix } from './reply.ts'
+
+const STATES: readonly string[] = [...OUTCOMES, ...OPEN_STATES]
+const PAGE_DEFAULT = 50
+const PAGE_MAX = 200
+
+export function callRoutes(edge: Edge): readonly Route[] {
+  const { runtime } = edge
+
+  async function start({ request, reply, caller }: CallerExchange): Promise<void> {
+    const prefer = readPrefer(request.headers.prefer)
+    const asked = await readCallRequest(edge, request)
+    const door = runtime.as(inNamespaceOf(asked.call, caller))
+    const { dialect } = asked.call
+    if (!asked.ok) {
+      sendAnswer(reply, door, dialect, door.reject(asked.call, asked.failure), asked)
+      return
+    }
+    const handle = door.start(asked.call)
+    if (prefer.respondAsync) await handle.accepted()
+    else listenForHangUp(reply, handle)
+    const answer = await handle.answer(waitOf(prefer))
+    if (showsResource(answer, prefer.respondAsync)) await sendOpen(reply, door, handle, prefer)
+    else sendAnswer(reply, door, dialect, answer)
+  }
+
+  async function sendOpen(
+    reply: FastifyReply,
+    door: CallerDoor,
+    handle: CallHandle,
+    prefer: Preference,
+  ): Promise<void> {
+    if (!prefer.respondAsync) await handle.accepted()
+    const record = await door.getCall(handle.id)
+    if (record === undefined) throw new Error(`bug: the accepted call ${handle.id} cannot be found`)
+    reply.header('location', locationOf(handle.id, record.namespace))
+    reply.header(
+      'preference-applied',
+      prefer.respondAsync ? 'respond-async' : `wait=${(prefer.waitMs ?? 0) / 1000}`,
+    )
+    sendRecord(reply, 202, record)
+  }
+
+  async function find({ caller, params }: CallerExchange): Promise<CallRecord> {
+    const id = params.id ?? ''
+    const record = isUuid(id) ? await runtime.as(caller).getCall(id.toLowerCase()) : undefined
+    if (record === undefined) throw callUnknown()
+    return record
+  }
+
+  return [
+    {
+      method: 'POST',
+      path: '/v1/calls',
+      access: 'caller',
+      whileDraining: false,
+      handle: start,
+      doc: {
+        operationId: 'startCall',
+        summary: 'Call a tool',
+        description:
+          'The dialect is recognised from the shape of the body, and the answer comes in the same one. ' +
+          'A call that is still running is shown as the Call resource.',
+        tags: ['calls'],
+        parameters: [
+          parameter('header', 'Idempotency-Key', 'The delivery key, where the body has none.'),
+          parameter(
+            'header',
+            'Prefer',
+            '`respond-async`: 202 as soon as the call is on record. `wait=N`: at most N seconds.',
+          ),
+          parameter('header', 'traceparent', 'W3C trace context; joined where the body names no trace.'),
+        ],
+        requestBody: CALL_REQUEST_BODY,
+        responses: {
+          200: answers('The answer, in the dialect of the request.'),
+          202: {
+            description: 'Open: the Call resource, or the envelope of a call that waits for approval.',
+            headers: { Location: { description: 'Where the call is shown.', schema: { type: 'string' } } },
+            ...json({
+              anyOf: [ref('call'), ref('v1-response'), ref('legacy-response'), ref('four-outcome-response')],
+            }),
+          },
+          default: answers('A failure, in the dialect of the request where it could be read, else in v1.'),
+        },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/calls',
+      access: 'caller',
+      whileDraining: true,
+      async handle({ request, reply, caller }) {
+        const query = readQuery(request.query, ['state', 'tool', 'request_id', 'actor', 'limit', 'cursor'])
+        const limit = readCount('limit', query.limit, PAGE_DEFAULT, PAGE_MAX)
+        if (query.state !== undefined && !STATES.includes(query.state)) {
+          throw refuseQuery([{ path: '/query/state', message: `is none of ${STATES.join(', ')}` }])
+        }
+        const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+        // One more than shown tells whether there is a next page.
+        const records = await runtime.as(caller).listCalls({
+          limit: limit + 1,
+          ...(query.state === undefined ? {} : { state: query.state }),
+          ...(query.tool === undefined ? {} : { tool: query.tool }),
+          ...(query.request_id === undefined ? {} : { requestId: query.request_id }),
+          ...(query.actor === undefined ? {} : { actor: query.actor }),
+          ...(before === undefined ? {} : { before }),
+        })
+        const page = records.slice(0, limit)
+        const last = page.at(-1)
+        sendJson(reply, 200, {
+          calls: page.map(encodeCallResource),
+          next_cursor: records.length > limit && last !== undefined ? encodeCursor(last.id) : null,
+        })
+      },
+      doc: {
+        operationId: 'listCalls',
+        summary: 'List calls, newest first',
+        tags: ['calls'],
+        parameters: [
+          parameter('query', 'state', 'One outcome or open state.', { enum: STATES }),
+          parameter('query', 'tool', 'The name of a tool.'),
+          parameter('query', 'request_id', 'The id the caller chose.'),
+          parameter('query', 'actor', 'Whom the calls ran for.'),
+          parameter('query', 'limit', 'Calls on one page.', {
+            type: 'integer',
+            minimum: 1,
+            maximum: PAGE_MAX,
+            default: PAGE_DEFAULT,
+          }),
+          parameter('query', 'cursor', 'As `next_cursor` of the page before.'),
+        ],
+        responses: { 200: { description: 'A page.', ...json(ref('call-list')) }, ...REFUSALS },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/calls/{id}',
+      access: 'caller',
+      whileDraining: true,
+      async handle(exchange) {
+        readQuery(exchange.request.query, [])
+        sendRecord(exchange.reply, 200, await find(exchange))
+      },
+      doc: {
+        operationId: 'getCall',
+        summary: 'Show a call',
+        tags: ['calls'],
+        parameters: [parameter('path', 'id', "Writ's own id of the call.", { format: 'uuid' })],
+        responses: { 200: { description: 'The call.', ...json(ref('call')) }, ...REFUSALS },
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/calls/{id}/cancel',
+      access: 'caller',
+      // A server that drains waits for its calls: whoever can end one must still be able to.
+      whileDraining: true,
+      async handle(exchange) {
+        readQuery(exchange.request.query, [])
+        const before = await find(exchange)
+        const result = await runtime.as(exchange.caller).cancelCall(before.id)
+        if (result === 'not-found') throw callUnknown()
+        sendRecord(exchange.reply, result === 'canceling' ? 202 : 200, await find(exchange))
+      },
+      doc: {
+        operationId: 'cancelCall',
+        summary: 'Cancel a call',
+        description:
+          'Before a send the call ends as `canceled`. After it, only if the tool confirms or only reads.',
+        tags: ['calls'],
+        parameters: [parameter('path', 'id', "Writ's own id of the call.", { format: 'uuid' })],
+        responses: {
+          200: { description: 'The call had already ended.', ...json(ref('call')) },
+          202: { description: 'The call is being canceled; look at it again.', ...json(ref('call')) },
+          ...REFUSALS,
+        },
+      },
+    },
+  ]
+}
+
+function waitOf(prefer: Preference): { waitMs?: number } {
+  if (prefer.respondAsync) return { waitMs: 0 }
+  return prefer.waitMs === undefined ? {} : { waitMs: prefer.waitMs }
+}
+
+/** S8: what runs is a resource; a failure is always told in the dialect, also to a caller that wanted not to wait. */
+function showsResource(answer: Answer, respondAsync: boolean): boolean {
+  if (answer.failure !== undefined) return false
+  return respondAsync || !(answer.final || answer.state === 'prepared')
+}
+
+/** A caller that leaves before its answer ends an unshared read-only call, and nothing else (S11). */
+function listenForHangUp(reply: FastifyReply, handle: CallHandle): void {
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) handle.hangUp()
+  })
+}
+
+interface Shown {
+  readonly status?: number
+  readonly fix?: string
+}
+
+function sendAnswer(
+  reply: FastifyReply,
+  door: CallerDoor,
+  dialect: DialectName,
+  answer: Answer,
+  shown: Shown = {},
+): void {
+  reply.header('writ-call-id', answer.callId)
+  if (!answer.final) reply.header('location', locationOf(answer.callId, door.caller.namespace))
+  setRetryAfter(reply, answer.failure?.details.retry_after_ms)
+  sendJson(reply, shown.status ?? httpStatusOf(answer), withFix(encodeAnswer(dialect, answer), shown.fix))
+}
+
+function sendRecord(reply: FastifyReply, status: number, record: CallRecord): void {
+  reply.header('writ-call-id', record.id)
+  sendJson(reply, status, encodeCallResource(record))
+}
+
+/** Names the namespace where a request without one would look elsewhere. */
+function locationOf(id: string, namespace: string): string {
+  return `/v1/calls/${id}${namespace === 'default' ? '' : `?namespace=${encodeURIComponent(namespace)}`}`
+}
+
+/** The admin may name the namespace in the body, too; a call is found again where it ran. */
+function inNamespaceOf(call: { readonly namespace?: string }, caller: Caller): Caller {
+  const { namespace } = call
+  return caller.admin && namespace !== undefined && isNamespace(namespace) ? { ...caller, namespace } : caller
+}
+
+function callUnknown(): Refusal {
+  return new Refusal({
+    failure: 'envelope-invalid',
+    status: 404,
+    message: 'No such call in this namespace that the caller may see.',
+    fix: 'Check the id and the namespace; GET /v1/calls?request_id= finds a call by the id its caller chose.',
+    details: { violations: [{ path: '/path/id', message: 'is no call that the caller may see' }] },
+  })
+}
+
+function encodeCursor(id: string): string {
+  return Buffer.from(`calls:${id}`).toString('base64url')
+}
+
+function decodeCursor(cursor: string): string {
+  const [kind, id = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':')
+  if (kind === 'calls' && isUuid(id)) return id
+  throw refuseQuery([
+    { path: '/query/cursor', message: 'is no cursor of this list; take next_cursor as it was given' },
+  ])
+}

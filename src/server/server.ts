@@ -1,0 +1,183 @@
+// The HTTP server: every route behind the same edge, a drain that lets calls end, and no answer but ours.
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Logger } from 'pino'
+import type { Runtime } from '../runtime-api.ts'
+import type { World } from '../util/world.ts'
+import type { Authenticate } from './admin-token.ts'
+import { applyRoutes } from './apply.ts'
+import { CallerGone } from './body.ts'
+import { callRoutes } from './calls.ts'
+import { answerClientError } from './client-error.ts'
+import type { Edge, Route, ServerMetrics } from './edge.ts'
+import { explainRoutes } from './explain.ts'
+import { healthRoutes } from './health.ts'
+import { discardRest } from './linger.ts'
+import { listen } from './listen.ts'
+import { openapiRoute } from './openapi.ts'
+import { Refusal } from './refusal.ts'
+import { SAFE_HEADERS, sendRefusal } from './reply.ts'
+import { hostMissing, registerRoutes, routeUnknown } from './routing.ts'
+import { toolRoutes } from './tools.ts'
+import { refusalOf } from './unexpected.ts'
+
+export interface ServerOptions {
+  readonly runtime: Runtime
+  readonly authenticate: Authenticate
+  readonly world: World
+  readonly metrics: ServerMetrics
+  readonly logger?: Pick<Logger, 'error' | 'warn'>
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Bytes of a request body. @default 4 MiB */
+  readonly bodyLimit?: number
+  readonly limits?: Partial<ServerLimits>
+}
+
+/** Bounds on what a slow or greedy peer can hold. */
+export interface ServerLimits {
+  /** From the first byte of a request to the end of its headers. @default 10 s */
+  readonly headersTimeoutMs: number
+  /** From the first byte of a request to its last. @default 60 s */
+  readonly requestTimeoutMs: number
+  /** How long an idle connection is kept. @default 30 s */
+  readonly keepAliveTimeoutMs: number
+  /** How long a request that was answered early may go on sending. @default 5 s */
+  readonly lingerMs: number
+  /** Connections at once; more are closed unanswered. @default 4096 */
+  readonly maxConnections: number
+}
+
+const DEFAULT_LIMITS: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 30_000,
+  lingerMs: 5000,
+  maxConnections: 4096,
+}
+const DEFAULT_BODY_LIMIT = 4 * 1024 * 1024
+const MAX_HEADER_BYTES = 16 * 1024
+
+export interface Server {
+  /** Resolves once requests are taken. */
+  listen(): Promise<{ readonly url: string }>
+  /**
+   * Takes no new connections and no new calls; resolves when every request under way is answered. A peer that never ends
+   * its request holds this up: bound the wait, then `close`.
+   */
+  drain(): Promise<void>
+  /** Ends what is left, at once. */
+  close(): Promise<void>
+}
+
+export async function createServer(options: ServerOptions): Promise<Server> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  let draining = false
+  let underWay = 0
+  let drained: (() => void) | undefined
+  const edge: Edge = {
+    runtime: options.runtime,
+    world: options.world,
+    metrics: options.metrics,
+    logger: options.logger,
+    bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    draining: () => draining,
+  }
+
+  const app = fastify({
+    logger: false,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, 5000),
+      // Duplicate framing headers and bare line feeds are how requests are smuggled past a proxy.
+      insecureHTTPParser: false,
+      // Refused below, with a body that says so.
+      requireHostHeader: false,
+    },
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 256 },
+    frameworkErrors: (error, request, reply) =>
+      refuse(request as FastifyRequest, reply as FastifyReply, error),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, options.runtime.mint),
+  })
+  app.server.maxConnections = limits.maxConnections
+  // A body that would be refused is not asked for.
+  app.server.on('checkContinue', (request, response) => {
+    if (!(Number(request.headers['content-length'] ?? 0) > edge.bodyLimit)) response.writeContinue()
+    app.server.emit('request', request, response)
+  })
+  // An expectation that is not known may be ignored (RFC 9110, 10.1.1); by default it is answered without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  // Routes read their bodies themselves, after authentication and with their own limits.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+
+  app.addHook('onRequest', (request, reply, done) => {
+    underWay += 1
+    reply.raw.once('close', () => {
+      underWay -= 1
+      if (underWay === 0) drained?.()
+    })
+    reply.headers(SAFE_HEADERS)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') done(hostMissing())
+    else done()
+  })
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (draining) reply.header('connection', 'close')
+    discardRest(request.raw, edge.world, limits.lingerMs)
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => refuse(request, reply, error))
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, routeUnknown(request)))
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+    if (error instanceof CallerGone) {
+      reply.hijack()
+      request.raw.socket.destroy()
+      return
+    }
+    const refusal = error instanceof Refusal ? error.options : refusalOf(error)
+    // A fault of ours: what it was is for the log, never for the caller.
+    if (refusal.failure === 'internal') {
+      const { method, routeOptions } = request
+      edge.logger?.error({ err: error, method, route: routeOptions.url }, 'request failed')
+    }
+    sendRefusal(edge, request, reply, refusal)
+  }
+
+  const routes: readonly Route[] = [
+    ...callRoutes(edge),
+    ...toolRoutes(edge),
+    ...applyRoutes(edge),
+    ...explainRoutes(edge),
+    ...healthRoutes(edge),
+    openapiRoute(() => routes),
+  ]
+  registerRoutes(app, routes, edge, options.authenticate)
+  await app.ready()
+
+  let drain: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  return {
+    listen: () => listen(app.server, options.host, options.port),
+    drain() {
+      drain ??= new Promise((resolve) => {
+        draining = true
+        drained = resolve
+        app.server.close()
+        app.server.closeIdleConnections()
+        if (underWay === 0) resolve()
+      })
+      return drain
+    },
+    close() {
+      draining = true
+      app.server.closeAllConnections()
+      closing ??= app.close()
+      return closing
+    },
+  }
+}
