@@ -1,0 +1,131 @@
+// writ call: calls a tool, prints its output, and exits by how the call ended.
+import type { CallReply } from '../../client/call-reply.ts'
+import { ClientError } from '../../client/client-error.ts'
+import { DIALECT_NAMES } from '../../contract/call.ts'
+import { exitCodeOf } from '../../contract/projection.ts'
+import type { Json } from '../../util/json.ts'
+import { buildCallRequest, CALL_FLAGS } from '../call-request.ts'
+import { CliError, EXIT, usageError } from '../cli-error.ts'
+import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
+import { withClient } from '../connect.ts'
+import { clean, printResult } from '../print.ts'
+import { withProgress } from '../progress.ts'
+import { INPUT_FLAGS, readInput } from '../read-input.ts'
+import type { Terminal } from '../terminal.ts'
+
+export const command = defineCommand({
+  name: 'call',
+  summary: 'Call a tool',
+  details: [
+    'The output of the tool goes to stdout; how the call ended, what is known of its effect and how to mend a failure go to stderr. The exit code says the same.',
+    'A call that is cut off can be sent again with the same --request-id: it joins the call under way, or gets the outcome that was kept.',
+  ],
+  args: [
+    { name: 'tool', description: 'The name of the tool.' },
+    {
+      name: 'dash',
+      description: 'Read the input as JSON from standard input.',
+      optional: true,
+      values: ['-'],
+    },
+  ],
+  flags: {
+    ...INPUT_FLAGS,
+    ...CALL_FLAGS,
+    'dry-run': { type: 'boolean', description: 'Say what would happen; reserve, send and spend nothing.' },
+    async: { type: 'boolean', description: 'Do not wait for the outcome.' },
+    wait: {
+      type: 'duration',
+      description: 'Wait so long at most, in whole seconds. Default: until the call ends.',
+    },
+    dialect: {
+      type: 'string',
+      values: DIALECT_NAMES,
+      default: 'v1',
+      description: 'The wire shape to ask in.',
+      placeholder: 'NAME',
+    },
+    raw: { type: 'boolean', description: 'Print the answer of the server on one line, as it came.' },
+    ...OUTPUT_FLAG,
+    ...SERVER_FLAGS,
+  },
+  examples: [
+    { line: `writ call weather --set city=Oslo`, does: 'Call a tool with one input field' },
+    {
+      line: `writ call transfer --input-file payment.json --key invoice-4711`,
+      does: 'Send an effect at most once',
+    },
+    {
+      line: `echo '{"city": "Oslo"}' | writ call weather - -o json`,
+      does: 'Input from a pipe, the whole answer as JSON',
+    },
+  ],
+  async run({ flags, args, terminal }) {
+    if (flags.async && flags.wait !== undefined)
+      throw usageError('--async and --wait exclude each other', 'give one of them')
+    const input = await readInput(terminal, flags, args.dash === '-')
+    const request = buildCallRequest(terminal, flags.dialect, {
+      ...flags,
+      tool: args.tool,
+      input,
+      dryRun: flags['dry-run'],
+    })
+    const reply = await withClient(terminal, flags, (client) =>
+      withProgress(terminal, `calling ${args.tool}`, () =>
+        client.call(request, {
+          async: flags.async,
+          ...(flags.wait === undefined ? {} : { waitMs: flags.wait }),
+        }),
+      ),
+    ).catch((error: unknown) => {
+      throw cutOff(error, String(request.request_id ?? request.call_id))
+    })
+    if (flags.raw) terminal.out(`${JSON.stringify(reply.body)}\n`)
+    else await printResult(terminal, flags.output, reply.body, () => renderOutput(terminal, reply))
+    if (flags.output === 'table') tell(terminal, reply)
+    return exitCodeOf(reply)
+  },
+})
+
+/** Whether the call ran is not known here, but the same id finds out without running it twice (S13). */
+function cutOff(error: unknown, requestId: string): unknown {
+  if (!(error instanceof ClientError) || error.kind !== 'interrupted') return error
+  return new CliError(error.message, {
+    exit: EXIT.unknown,
+    lines: ['the call may have run'],
+    fix: `run the same command with --request-id ${requestId}, or look with 'writ calls --request-id ${requestId}'`,
+  })
+}
+
+function renderOutput(terminal: Terminal, { output }: CallReply): string {
+  if (output === undefined) return ''
+  return `${renderJson(output, terminal.outIsTty)}\n`
+}
+
+/** Text as it is for a program that reads it, made harmless for a terminal. */
+function renderJson(value: Json, tty: boolean): string {
+  if (typeof value === 'string') return tty ? clean(value) : value
+  const text = JSON.stringify(value, null, 2)
+  return tty ? clean(text) : text
+}
+
+function tell(terminal: Terminal, reply: CallReply): void {
+  const { failure, state } = reply
+  const facts = [
+    `effect: ${reply.effect}`,
+    `attempt: ${reply.attempt}`,
+    `${reply.durationMs} ms`,
+    ...(reply.replayed ? ['replayed'] : []),
+    `call: ${reply.callId}`,
+  ]
+  terminal.err(`${clean(`${state}  ${facts.join('  ')}`)}\n`)
+  for (const warning of reply.warnings) terminal.err(`Warning: ${clean(warning)}\n`)
+  if (failure !== undefined) {
+    terminal.err(`${clean(`${failure.id}: ${failure.message}`)}\n`)
+    for (const { path, message } of failure.violations)
+      terminal.err(`  ${clean(`${path || '(input)'} ${message}`)}\n`)
+    if (failure.fix !== '') terminal.err(`Fix: ${clean(failure.fix)}\n`)
+  } else if (!reply.final && state !== 'prepared') {
+    terminal.err(`See how it goes on: writ calls ${reply.callId}\n`)
+  }
+}

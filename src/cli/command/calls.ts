@@ -1,0 +1,113 @@
+// writ calls: the calls a server knows, or one of them.
+
+import { readResource } from '../../client/call-reply.ts'
+import { OPEN_STATES, OUTCOMES } from '../../contract/answer.ts'
+import { exitCodeOf } from '../../contract/projection.ts'
+import type { CallResource } from '../../contract/schema/call-resource.ts'
+import { EXIT, usageError } from '../cli-error.ts'
+import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
+import { withClient } from '../connect.ts'
+import { type Column, printResult, renderAge, renderFields, renderTable, styleOf } from '../print.ts'
+import { withProgress } from '../progress.ts'
+
+export const command = defineCommand({
+  name: 'calls',
+  summary: 'List calls, or show one',
+  details: [
+    'Lists the newest calls first. With an id, shows that call and exits by its state, so that a script can look until it ended.',
+  ],
+  args: [{ name: 'id', description: "Writ's own id of a call.", optional: true }],
+  flags: {
+    state: {
+      type: 'string',
+      values: [...OUTCOMES, ...OPEN_STATES],
+      description: 'Only calls in this state.',
+      placeholder: 'STATE',
+    },
+    tool: { type: 'string', description: 'Only calls of this tool.', placeholder: 'NAME' },
+    'request-id': { type: 'string', description: 'Only calls that were given this id.', placeholder: 'ID' },
+    limit: { type: 'integer', default: 20, description: 'At most so many, up to 200.' },
+    cursor: { type: 'string', description: 'Go on where the last page ended.', placeholder: 'CURSOR' },
+    ...OUTPUT_FLAG,
+    ...SERVER_FLAGS,
+  },
+  examples: [
+    { line: 'writ calls --state unknown', does: 'What may have happened and waits for a person' },
+    { line: 'writ calls 0193a1b2-0000-7000-8000-000000000000 -o yaml', does: 'Everything about one call' },
+  ],
+  async run({ flags, args, terminal }) {
+    const { id } = args
+    const { state, tool, cursor, limit } = flags
+    if (limit < 1 || limit > 200)
+      throw usageError(`--limit is ${limit}, but must be from 1 to 200`, 'use --cursor for more')
+    if (id !== undefined) {
+      if (state ?? tool ?? cursor ?? flags['request-id']) {
+        throw usageError('an id and a filter exclude each other', 'give one of them')
+      }
+      const call = await withClient(terminal, flags, (client) =>
+        withProgress(terminal, 'asking for the call', () => client.getCall(id)),
+      )
+      await printResult(terminal, flags.output, call, () => renderCall(call))
+      return exitCodeOf(readResource(call))
+    }
+    const page = await withClient(terminal, flags, (client) =>
+      withProgress(terminal, 'asking for the calls', () =>
+        client.listCalls({
+          limit,
+          ...(state === undefined ? {} : { state }),
+          ...(tool === undefined ? {} : { tool }),
+          ...(cursor === undefined ? {} : { cursor }),
+          ...(flags['request-id'] === undefined ? {} : { requestId: flags['request-id'] }),
+        }),
+      ),
+    )
+    const now = terminal.clock.now()
+    await printResult(terminal, flags.output, page, () =>
+      renderTable(page.calls, columns(now), styleOf(terminal), 'No calls.'),
+    )
+    if (flags.output === 'table' && page.next_cursor !== null)
+      terminal.err(`More: --cursor ${page.next_cursor}\n`)
+    return EXIT.ok
+  },
+})
+
+function columns(now: number): readonly Column<CallResource>[] {
+  return [
+    { title: 'ID', value: (call) => call.id },
+    { title: 'TOOL', value: (call) => call.tool.name },
+    { title: 'OPERATION', value: (call) => call.tool.operation },
+    { title: 'STATE', value: (call) => call.state },
+    { title: 'EFFECT', value: (call) => call.effect },
+    { title: 'ACTOR', value: (call) => call.actor },
+    { title: 'AGE', value: (call) => renderAge(now - Date.parse(call.created_at)) },
+  ]
+}
+
+export function renderCall(call: CallResource): string {
+  const { failure, output, attempt, durationMs } = readResource(call)
+  return renderFields([
+    ['Id', call.id],
+    ['Request id', call.request_id],
+    ['Tool', `${call.tool.name} ${call.tool.version ?? ''}`.trim()],
+    ['Operation', call.tool.operation],
+    ['Digest', call.tool.digest],
+    ['State', `${call.state}${call.final ? '' : ' (open)'}`],
+    ['Effect', call.effect],
+    ['Actor', call.actor],
+    ['Namespace', call.namespace],
+    ['Dialect', call.dialect],
+    ['Created', call.created_at],
+    ['Ended', call.ended_at],
+    ['Attempt', call.answer === undefined ? undefined : String(attempt)],
+    ['Duration', call.answer === undefined ? undefined : `${durationMs} ms`],
+    ['Failure', failure && `${failure.id}: ${failure.message}`],
+    [
+      'Violations',
+      failure && failure.violations.length > 0
+        ? failure.violations.map(({ path, message }) => `${path} ${message}`).join('\n')
+        : undefined,
+    ],
+    ['Fix', failure?.fix],
+    ['Output', output === undefined ? undefined : JSON.stringify(output, null, 2)],
+  ])
+}

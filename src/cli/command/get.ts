@@ -1,0 +1,54 @@
+// writ get tools: what a server has.
+import type { Resource } from '../../client/api.ts'
+import { CliError, EXIT } from '../cli-error.ts'
+import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
+import { withClient } from '../connect.ts'
+import { type Column, printResult, renderAge, renderTable, styleOf } from '../print.ts'
+import { withProgress } from '../progress.ts'
+import { textOf, versionOf } from '../resource-text.ts'
+
+export const command = defineCommand({
+  name: 'get',
+  summary: 'List tools',
+  args: [
+    { name: 'what', description: 'What to list.', values: ['tools', 'tool'] },
+    { name: 'name', description: 'Only the versions of this one.', optional: true },
+  ],
+  flags: { ...OUTPUT_FLAG, ...SERVER_FLAGS },
+  examples: [
+    { line: 'writ get tools', does: 'Every version of every tool' },
+    { line: 'writ get tools weather -o yaml', does: 'One tool as manifests that can be applied again' },
+  ],
+  async run({ flags, args, terminal }) {
+    const all = await withClient(terminal, flags, (client) =>
+      withProgress(terminal, 'asking for the tools', () => client.listTools()),
+    )
+    const tools = args.name === undefined ? all : all.filter(({ metadata }) => metadata.name === args.name)
+    if (args.name !== undefined && tools.length === 0) {
+      throw new CliError(`there is no tool '${args.name}' in this namespace`, {
+        exit: EXIT.failed,
+        fix: "see 'writ get tools', or apply a manifest for it",
+      })
+    }
+    const now = terminal.clock.now()
+    await printResult(terminal, flags.output, tools, () =>
+      renderTable(tools, columns(now), styleOf(terminal), "No tools. Apply one: 'writ apply -f tool.yaml'"),
+    )
+    return EXIT.ok
+  },
+})
+
+function columns(now: number): readonly Column<Resource>[] {
+  return [
+    { title: 'NAME', value: ({ metadata }) => metadata.name },
+    { title: 'VERSION', value: versionOf },
+    { title: 'TYPE', value: ({ spec }) => textOf(spec.type) ?? 'http' },
+    { title: 'RISK', value: ({ spec }) => textOf(spec.risk_level) ?? 'low' },
+    {
+      title: 'AGE',
+      value: ({ metadata }) =>
+        metadata.createdAt === undefined ? '-' : renderAge(now - Date.parse(metadata.createdAt)),
+    },
+    { title: 'DESCRIPTION', value: ({ spec }) => textOf(spec.description) ?? '' },
+  ]
+}

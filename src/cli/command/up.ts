@@ -1,0 +1,226 @@
+// writ up: makes a runtime and a server on a data folder and runs them until it is told to stop. One process, one pid.
+import {
+  type Config,
+  flagOf,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+} from '../../config/config-schema.ts'
+import { resolveConfig } from '../../config/resolve-config.ts'
+import type { World } from '../../util/world.ts'
+import { CliError, EXIT, messageOf } from '../cli-error.ts'
+import { defineCommand, type FlagSpec } from '../command.ts'
+import { removeServerNote, writeServerNote } from '../data-folder.ts'
+import { startExamples, type Tour } from '../examples.ts'
+import { type OpenData, openData } from '../open-data.ts'
+import { packageVersion } from '../package-version.ts'
+import { withProgress } from '../progress.ts'
+import { renderStart } from '../start-text.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Every setting that is no secret has a flag. Its default is not the flag's: the environment comes between. */
+const SETTING_FLAGS: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
+  SETTING_NAMES.map(settingOf)
+    .filter(({ secret }) => !secret)
+    .map((setting): [string, FlagSpec] => [
+      flagOf(setting.name),
+      {
+        type: setting.kind === 'boolean' ? 'boolean' : 'string',
+        description: `${setting.description} Default: ${setting.default}.`,
+        ...(setting.values ? { values: setting.values, placeholder: 'NAME' } : {}),
+        ...(setting.name === 'host' ? { placeholder: 'ADDRESS' } : {}),
+        ...(setting.kind === 'integer' ? { placeholder: 'NUMBER' } : {}),
+        ...(setting.name === 'data' ? { placeholder: 'FOLDER', completes: 'folder' as const } : {}),
+      },
+    ]),
+)
+
+export const command = defineCommand({
+  name: 'up',
+  summary: 'Start a server',
+  details: [
+    'Runs in the foreground until SIGTERM or SIGINT. It then takes no new calls, lets those under way end, and exits with 0; a second signal ends it at once, with 130 or 143. A store that can no longer be trusted ends it with 70.',
+    'The first start on a data folder makes an admin token there, in a file that only its owner can read; the other commands find it. Profile production takes the token from WRIT_ADMIN_TOKEN instead. Every flag but --examples can also be set in the environment: see the configuration page.',
+  ],
+  args: [],
+  flags: {
+    ...SETTING_FLAGS,
+    examples: { type: 'boolean', description: 'Load the example tools and print commands to try.' },
+  },
+  examples: [
+    { line: 'writ up --examples', does: 'A server to play with' },
+    {
+      line: 'WRIT_ADMIN_TOKEN=$(cat /run/secrets/writ) writ up --profile production --host 0.0.0.0 --behind-proxy',
+      does: 'A server behind a proxy that speaks TLS',
+    },
+  ],
+  async run({ flags, terminal }) {
+    const config = readConfig(terminal, flags)
+    const data = openData(terminal, config)
+    try {
+      return await runServer(terminal, config, data, flags.examples === true)
+    } finally {
+      removeServerNote(data.folder, terminal.pid)
+      data.lock.release()
+    }
+  },
+})
+
+function readConfig(terminal: Terminal, flags: Readonly<Record<string, unknown>>) {
+  const given: Partial<Record<SettingName, string | boolean>> = {}
+  for (const name of SETTING_NAMES) {
+    const value = flags[flagOf(name)]
+    if (typeof value === 'string' || value === true) given[name] = value
+  }
+  const result = resolveConfig({ flags: given, env: terminal.env })
+  if (result.ok) return result.config
+  const [first, ...rest] = result.problems
+  throw new CliError(first?.message ?? 'the configuration is not valid', {
+    exit: EXIT.usage,
+    lines: rest.map(({ message, fix }) => `${message}; ${fix}`),
+    ...(first === undefined ? {} : { fix: first.fix }),
+  })
+}
+
+const DAY_MS = 86_400_000
+/** How long answers may take to leave once every call has ended. */
+const LAST_ANSWERS_MS = 1000
+
+/** Resolves with the exit code once the server has stopped. */
+async function runServer(
+  terminal: Terminal,
+  config: Config,
+  data: OpenData,
+  examples: boolean,
+): Promise<number> {
+  const parts = await loadParts()
+  const {
+    createRuntime,
+    createServer,
+    createAdminTokenAuth,
+    createEvents,
+    createLog,
+    createMetrics,
+    createWorld,
+  } = parts
+  const world = createWorld()
+  const events = createEvents()
+  const log = createLog({ world, level: config.log_level })
+  const stopWatching = log.watch(events)
+  const metrics = createMetrics({ events, health: async () => runtime.health() })
+  const failed = new Promise<StoreFailed>((resolve) => {
+    events.on('store:failed', ({ message }) => resolve({ storeFailed: message }))
+  })
+  const runtime = await startOrRefuse(() =>
+    withProgress(terminal, 'opening the store and recovering what was under way', () =>
+      createRuntime({
+        world,
+        events,
+        store: { kind: 'sqlite', path: data.folder.database },
+        profile: config.profile,
+        effectDefault: config.effect_default,
+        retention: { keepMs: config.retention_days * DAY_MS, tombstoneMs: config.tombstone_days * DAY_MS },
+      }),
+    ),
+  )
+  const server = await createServer({
+    runtime,
+    world,
+    metrics,
+    authenticate: createAdminTokenAuth(data.token),
+    logger: log.logger,
+    host: config.host,
+    port: config.port,
+    bodyLimit: config.body_limit,
+  })
+  let tour: Tour | undefined
+
+  async function stop(drainMs: number): Promise<void> {
+    // Readiness goes first, so that nobody sends more while calls end.
+    const answered = server.drain()
+    await runtime.close({ drainMs })
+    await within(world, LAST_ANSWERS_MS, answered)
+    await server.close()
+    await tour?.stop()
+    stopWatching()
+    await metrics.close()
+    await log.close()
+    await world.network.destroy()
+  }
+
+  async function run(): Promise<void> {
+    const stopped = stopSignal(terminal)
+    const { url } = await startOrRefuse(() => server.listen())
+    writeServerNote(data.folder, {
+      url,
+      pid: terminal.pid,
+      started_at: new Date(world.clock.now()).toISOString(),
+    })
+    tour = examples ? await startOrRefuse(() => startExamples(runtime)) : undefined
+    terminal.out(renderStart({ url, config, data, tour, version: packageVersion() }))
+    await stopped
+    await stop(config.drain_ms)
+  }
+
+  try {
+    const end = await Promise.race([run(), failed])
+    return end === undefined ? EXIT.ok : endFailed(terminal, data, end)
+  } catch (error) {
+    await stop(0)
+    throw error
+  }
+}
+
+interface StoreFailed {
+  readonly storeFailed: string
+}
+
+/** S37: nothing that is written from now on can be trusted, so there is nothing to wait for. */
+function endFailed(terminal: Terminal, data: OpenData, { storeFailed }: StoreFailed): never {
+  terminal.err(`writ: the store failed, and nothing is sent any more: ${storeFailed}\n`)
+  terminal.err('Fix: mend the disk, then start again: what was under way is recovered.\n')
+  removeServerNote(data.folder, terminal.pid)
+  return terminal.exit(EXIT.bug)
+}
+
+/** Loaded when a server starts: help, completion and the reference page need none of it. */
+async function loadParts() {
+  const [runtime, event, server, auth, log, metrics] = await Promise.all([
+    import('../../runtime.ts'),
+    import('../../event/event.ts'),
+    import('../../server/server.ts'),
+    import('../../server/admin-token.ts'),
+    import('../../telemetry/log.ts'),
+    import('../../telemetry/metrics.ts'),
+  ])
+  return { ...runtime, ...event, ...server, ...auth, ...log, ...metrics }
+}
+
+/** The first signal asks for the end; the second does not wait for it. */
+function stopSignal(terminal: Terminal): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false
+    terminal.onStop((signal) => {
+      if (asked) terminal.exit(signal === 'SIGINT' ? 130 : 143)
+      asked = true
+      terminal.err(`writ: ${signal}: letting calls end; once more ends at once\n`)
+      resolve()
+    })
+  })
+}
+
+/** What keeps a server from starting is for the operator to mend, and no bug. */
+async function startOrRefuse<T>(start: () => Promise<T>): Promise<T> {
+  try {
+    return await start()
+  } catch (error) {
+    throw error instanceof CliError ? error : new CliError(messageOf(error), { exit: EXIT.startFailed })
+  }
+}
+
+function within(world: World, ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = world.after(ms, resolve)
+    work.then(resolve, reject).finally(() => timer.cancel())
+  })
+}

@@ -1,0 +1,42 @@
+// What a server says when it has started.
+import type { Config } from '../config/config-schema.ts'
+import { configWarnings } from '../config/resolve-config.ts'
+import type { Tour } from './examples.ts'
+import type { OpenData } from './open-data.ts'
+import { renderFields } from './print.ts'
+
+export interface StartFacts {
+  readonly version: string
+  readonly url: string
+  readonly config: Config
+  readonly data: OpenData
+  readonly tour: Tour | undefined
+}
+
+export function renderStart({ version, url, config, data, tour }: StartFacts): string {
+  const facts = renderFields([
+    ['Address', url],
+    ['Data', data.folder.path],
+    ['Profile', profileText(config)],
+    ['Admin token', tokenText(data)],
+    ...configWarnings(config).map((warning) => ['Warning', warning] as const),
+  ])
+  const commands = tour
+    ? `\nTry, in another terminal:\n${tour.commands.map((line) => `  ${line}\n`).join('')}`
+    : ''
+  return `Writ ${version} is up. Stop it with Ctrl-C.\n${facts}${commands}`
+}
+
+function profileText({ profile, behind_proxy }: Config): string {
+  if (profile === 'local') return 'local: for a laptop, not for other people to reach'
+  return behind_proxy
+    ? 'production: behind a proxy, which must speak TLS to the callers; this server has no TLS of its own'
+    : 'production: on this machine only; this server has no TLS of its own'
+}
+
+function tokenText({ folder, tokenFrom }: OpenData): string {
+  if (tokenFrom === 'environment') return 'from WRIT_ADMIN_TOKEN'
+  return tokenFrom === 'file'
+    ? `in ${folder.tokenFile}`
+    : `made now, in ${folder.tokenFile}; only you can read it`
+}

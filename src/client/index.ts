@@ -1,0 +1,21 @@
+// The public names of writ/client.
+
+export type {
+  ApplyReply,
+  CallPage,
+  ExplainReply,
+  HealthReply,
+  ManifestProblem,
+  Resource,
+  ResourceDiff,
+} from './api.ts'
+export type { CallFailure, CallReply } from './call-reply.ts'
+export {
+  type ApplyOptions,
+  type CallListOptions,
+  type CallRequestOptions,
+  type Client,
+  type ClientOptions,
+  createClient,
+} from './client.ts'
+export { ClientError, type ClientErrorKind } from './client-error.ts'

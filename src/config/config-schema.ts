@@ -1,0 +1,136 @@
+// The settings of a server: one schema gives the type, the checks, the defaults and the reference page.
+import Type, { type Static } from 'typebox'
+
+export const PROFILES = ['local', 'production'] as const
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** The shortest admin token that is taken from the environment: 32 characters of a random source cannot be guessed. */
+export const ADMIN_TOKEN_MIN_LENGTH = 32
+
+const settings = {
+  host: Type.String({
+    default: '127.0.0.1',
+    minLength: 1,
+    maxLength: 255,
+    description:
+      'Address to listen on. Profile `production` takes a non-loopback one only with `behind_proxy`.',
+  }),
+  port: Type.Integer({
+    default: 7411,
+    minimum: 0,
+    maximum: 65535,
+    description: 'Port to listen on; 0 takes a free one.',
+  }),
+  data: Type.String({
+    default: '.writ',
+    minLength: 1,
+    description: 'Folder of the database, the lock and, in profile `local`, the admin token.',
+  }),
+  profile: Type.Enum(PROFILES, {
+    default: 'local',
+    description:
+      '`local` is for a laptop. `production` refuses what is only safe there: a non-loopback `host` without `behind_proxy`, and an admin token in a file.',
+  }),
+  behind_proxy: Type.Boolean({
+    default: false,
+    description:
+      'A proxy in front of the server speaks TLS to the callers. This version of the server has no TLS of its own.',
+  }),
+  admin_token: Type.Optional(
+    Type.String({
+      minLength: ADMIN_TOKEN_MIN_LENGTH,
+      maxLength: 4096,
+      // What an Authorization header can carry.
+      pattern: '^[\\x21-\\x7e]+$',
+      description:
+        'Bearer token of the local admin. Required in profile `production`; in `local` the file `admin-token` in the data folder is used when it is not set.',
+    }),
+  ),
+  effect_default: Type.Enum(['declared', 'from-risk'], {
+    default: 'declared',
+    description:
+      'What a tool that declares no effect is taken for. `declared`: side-effectful and never sent twice. `from-risk`: by its risk level, for old manifests.',
+  }),
+  drain_ms: Type.Integer({
+    default: 10_000,
+    minimum: 0,
+    maximum: 3_600_000,
+    description: 'How long calls under way may take to end after SIGTERM or SIGINT, in milliseconds.',
+  }),
+  body_limit: Type.Integer({
+    default: 4_194_304,
+    minimum: 1024,
+    maximum: 1_073_741_824,
+    description: 'Largest request body, in bytes.',
+  }),
+  log_level: Type.Enum(LOG_LEVELS, {
+    default: 'info',
+    description: 'Least severe log line to write. Lines go to stderr as JSON.',
+  }),
+  retention_days: Type.Integer({
+    default: 7,
+    minimum: 1,
+    maximum: 3650,
+    description: 'Days that the payload and the outcome of a settled call are kept.',
+  }),
+  tombstone_days: Type.Integer({
+    default: 400,
+    minimum: 1,
+    maximum: 36_500,
+    description: 'Days after that for which the key is still known, so that it cannot run again.',
+  }),
+}
+
+export const ConfigSchema = Type.Object(settings, { additionalProperties: false })
+
+export type Config = Readonly<Static<typeof ConfigSchema>>
+export type SettingName = keyof Config
+export const SETTING_NAMES = Object.keys(settings) as readonly SettingName[]
+
+/** What the schema of one setting says, for reading values, for flags and for the reference page. */
+export interface Setting {
+  readonly name: SettingName
+  readonly kind: 'string' | 'integer' | 'boolean'
+  readonly description: string
+  readonly default?: string | number | boolean
+  readonly values?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  /** Never on a command line, never in a message. */
+  readonly secret: boolean
+}
+
+/** Settings that must not be seen in a process list have no flag. */
+const SECRETS: ReadonlySet<SettingName> = new Set(['admin_token'])
+
+export function settingOf(name: SettingName): Setting {
+  const schema: {
+    readonly type?: string
+    readonly enum?: readonly string[]
+    readonly description?: string
+    readonly default?: unknown
+    readonly minimum?: number
+    readonly maximum?: number
+  } = settings[name]
+  const { default: fallback } = schema
+  return {
+    name,
+    kind: schema.type === 'integer' || schema.type === 'boolean' ? schema.type : 'string',
+    description: schema.description ?? '',
+    ...(typeof fallback === 'string' || typeof fallback === 'number' || typeof fallback === 'boolean'
+      ? { default: fallback }
+      : {}),
+    ...(schema.enum ? { values: schema.enum } : {}),
+    ...(schema.minimum === undefined ? {} : { minimum: schema.minimum }),
+    ...(schema.maximum === undefined ? {} : { maximum: schema.maximum }),
+    secret: SECRETS.has(name),
+  }
+}
+
+export function variableOf(name: SettingName): string {
+  return `WRIT_${name.toUpperCase()}`
+}
+
+export function flagOf(name: SettingName): string {
+  return name.replaceAll('_', '-')
+}
