@@ -97,7 +97,7 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
     async getCall(id) {
       const running = live.byId.get(id)
       if (running !== undefined) return mayRead(running) ? running.record() : undefined
-      const record = await store.calls.get(caller.namespace, id)
+      const record = kit.ledger.pending.get(id) ?? (await store.calls.get(caller.namespace, id))
       return record !== undefined && mayRead(record) ? withEntry(record, store) : undefined
     },
 
@@ -108,11 +108,13 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
         ...(caller.admin ? {} : { actor: caller.actor }),
       }
       const kept = await store.calls.list(wanted)
-      const running = [...live.byId.values()]
-        .map((one) => one.record())
-        .filter((record) => matches(record, wanted))
-      const ids = new Set(running.map((record) => record.id))
-      const all = [...running, ...kept.filter((record) => !ids.has(record.id))]
+      const byId = new Map(kept.map((record) => [record.id, record]))
+      const running = [...live.byId.values()].map((one) => one.record())
+      // What is over and not on disk yet comes last: it is the newest that is known of a call.
+      for (const record of [...running, ...kit.ledger.pending.values()]) {
+        if (matches(record, wanted)) byId.set(record.id, record)
+      }
+      const all = [...byId.values()]
       const page = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit)
       return Promise.all(page.map((record) => withEntry(record, store)))
     },

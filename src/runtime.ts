@@ -9,7 +9,7 @@ import { CONTRACT_REVISION } from './contract/version.ts'
 import type { NativeToolDefinition } from './define-tool.ts'
 import { recover } from './driver/recover.ts'
 import { type RetentionOptions, startRetention } from './driver/retention.ts'
-import { createEvents } from './event/event.ts'
+import { createEvents, type Events } from './event/event.ts'
 import { createFlights } from './ledger/flight.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { createAdmission } from './pipeline/admission.ts'
@@ -46,6 +46,8 @@ export interface RuntimeOptions {
   /** What an undeclared effect counts as (S21). @default 'declared' */
   readonly effectDefault?: 'declared' | 'from-risk'
   readonly retention?: RetentionOptions
+  /** Made beforehand by whoever wants to hear of the start as well. */
+  readonly events?: Events
   /** Time, chance and network. @default those of the system */
   readonly world?: World
 }
@@ -64,7 +66,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     profile: options.profile ?? 'local',
     effectDefault: options.effectDefault ?? 'declared',
   }
-  const events = createEvents()
+  const events = options.events ?? createEvents()
   const dialects = createDialects()
   const store = await openStore(options.store ?? { kind: 'memory' }, world, (error) =>
     events.emit('store:failed', { message: error.message }),

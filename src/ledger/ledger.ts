@@ -43,6 +43,8 @@ export interface Ledger {
   ): Promise<WriteResult>
   /** Written behind: a call that never got an entry of its own. */
   note(call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
+  /** Calls that are over and not on disk yet: what is written behind can be read all the same. */
+  readonly pending: ReadonlyMap<string, CallRecord>
   /** Durable: the call can be found by its id from now on. */
   record(call: CallRecord): Promise<WriteResult>
   /** Written behind: a fact about a call under way. */
@@ -56,6 +58,18 @@ export type IntendResult =
 export function createLedger(world: World, store: Store): Ledger {
   const stamp = (namespace: string, callId: string, facts: readonly Fact[]): EvidenceRecord[] =>
     facts.map(({ type, body }) => ({ namespace, callId, type, at: world.clock.now(), body }))
+
+  const pending = new Map<string, CallRecord>()
+  /** Written behind, and found in `pending` until it is there. */
+  function writeBehind(write: LedgerWrite, call: CallRecord): Promise<WriteResult> {
+    const written = store.ledger.note(write)
+    pending.set(call.id, call)
+    const forget = () => {
+      if (pending.get(call.id) === call) pending.delete(call.id)
+    }
+    written.then(forget, forget)
+    return written
+  }
 
   const update = (entry: Entry, ending: Ending): LedgerWrite['entry'] => ({
     kind: 'update',
@@ -140,15 +154,21 @@ export function createLedger(world: World, store: Store): Ledger {
         calls: [call],
         evidence: stamp(call.namespace, call.id, facts),
       }
-      return wait ? store.ledger.settle(write) : store.ledger.note(write)
+      if (wait) return store.ledger.settle(write)
+      const { output } = ending.outcome
+      const whole =
+        call.answer && output && 'inline' in output
+          ? { ...call, answer: { ...call.answer, output: output.inline } }
+          : call
+      return writeBehind(write, whole)
     },
 
     note: (call, facts) =>
-      store.ledger.note({
-        namespace: call.namespace,
-        calls: [call],
-        evidence: stamp(call.namespace, call.id, facts),
-      }),
+      writeBehind(
+        { namespace: call.namespace, calls: [call], evidence: stamp(call.namespace, call.id, facts) },
+        call,
+      ),
+    pending,
     record: (call) => store.ledger.settle({ namespace: call.namespace, calls: [call] }),
     noteFact: (namespace, callId, fact) =>
       store.ledger.note({ namespace, evidence: stamp(namespace, callId, [fact]) }),

@@ -21,7 +21,7 @@ export function answerOf(state: Received, result: CallResult, kit: Kit): Answer 
     effect: result.effect,
     ...(result.output === undefined ? {} : { output: result.output }),
     ...(result.failure === undefined ? {} : { failure: result.failure }),
-    usage: { durationMs: Math.round(kit.world.clock.monotonic() - state.startedAt), attempt: result.attempt },
+    usage: { durationMs: kit.world.clock.monotonic() - state.startedAt, attempt: result.attempt },
     trace: call.trace,
     tool: { name: call.tool, operation: call.operation, ...result.tool },
     replayed: result.replayed,

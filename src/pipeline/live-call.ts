@@ -8,6 +8,9 @@ import type { Kit } from './kit.ts'
 import { runCall } from './run-call.ts'
 import type { CallFact, Claimed, Received } from './stages.ts'
 
+/** How long past its deadline a caller waits for an outcome that is being written down. */
+const GRACE_MS = 500
+
 export interface LiveCall {
   readonly id: string
   readonly namespace: string
@@ -59,8 +62,10 @@ export function startLiveCall(make: (onFact: (fact: CallFact) => void) => Receiv
     actor: caller.actor,
     done,
     answer(options = {}) {
-      if (options.waitMs === undefined) return done
-      const { waitMs } = options
+      // Execution ends at the deadline; its outcome may still wait for a slow disk. The caller does not (S9).
+      const left = received.listensUntil - kit.world.clock.monotonic() + GRACE_MS
+      const waitMs = Math.min(options.waitMs ?? Number.POSITIVE_INFINITY, left)
+      if (waitMs === Number.POSITIVE_INFINITY) return done
       return new Promise((resolve, reject) => {
         const timer = kit.world.after(waitMs, () => resolve(running()))
         done.then(resolve, reject).finally(() => timer.cancel())

@@ -165,10 +165,6 @@ export interface Verified extends Executed {
   readonly verified: true
 }
 
-export interface Settled {
-  readonly result: CallResult
-}
-
 /** Moves a call on to its next type. One object goes through the whole pipeline; stages only add to it. */
 export function advance<T extends Received, A extends object>(
   state: T,

@@ -88,12 +88,12 @@ test('A timeout of a read is retryable; of a write it is unknown, and nothing is
   const write = steeredTool('write', { ...WRITE, runtime: { retry: { max_attempts: 5 } } })
   const { door } = await runtimeWith(t, [read, write])
   for (const tool of [read, write]) tool.behave(() => new Promise(() => {}))
-  const slow = await door.call({ tool: 'read', timeoutMs: 20 })
+  const slow = await door.call({ tool: 'read', timeoutMs: 150 })
   assert.deepEqual(
     [slow.state, slow.failure?.id, slow.failure?.retryable, slow.effect],
     ['timed-out', 'timeout', true, 'none'],
   )
-  const lost = await door.call({ tool: 'write', timeoutMs: 20 })
+  const lost = await door.call({ tool: 'write', timeoutMs: 150 })
   assert.deepEqual(
     [lost.state, lost.failure?.id, lost.failure?.retryable, lost.effect],
     ['unknown', 'timeout-unknown-commit', false, 'unknown'],
@@ -188,7 +188,7 @@ test('A handler that ignores its signal does not hold the call, and its late ans
   const { door } = await runtimeWith(t, [write])
   const hold = gate<string>()
   write.behave(() => hold.opened)
-  const answer = await door.call({ tool: 'write', idempotencyKey: 'k', timeoutMs: 15 })
+  const answer = await door.call({ tool: 'write', idempotencyKey: 'k', timeoutMs: 150 })
   assert.equal(answer.state, 'unknown')
   hold.open('late')
   await settleDown()
