@@ -86,7 +86,7 @@ spec:
     required: [city]
 \`\`\`
 
-\`writ validate FILE\` says all that is wrong with file, line, column and a fix. An unknown field is an error.
+\`writ validate -f FILE\` says all that is wrong with file, line, column and a fix. An unknown field is an error.
 Complete examples: [a read-only tool](../../examples/tool-contract-read-only.yaml),
 [a reversible write](../../examples/tool-contract-reversible-write.yaml).
 

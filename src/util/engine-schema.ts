@@ -21,7 +21,7 @@ export interface EngineSchema {
 }
 
 /** Keywords whose schema is tried once per item or key: as many times as the value is large. */
-const LOOPS = new Set([
+const LOOPS: ReadonlySet<string> = new Set([
   'items',
   'unevaluatedItems',
   'additionalProperties',

@@ -1,0 +1,95 @@
+// `node scripts/test.ts [FILE ...]`: runs all tests, or those named, with coverage; a full run holds the floors.
+
+import { once } from 'node:events'
+import { createWriteStream, globSync, mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { lcov, spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+import { belowFloor, LCOV_PATH, readCoverage, readFloors, renderTable } from './coverage.ts'
+import { ROOT } from './repo-files.ts'
+
+/** One test may take this long; the watchdog bounds a file, and this process the whole run. */
+const TEST_MS = 60_000
+const RUN_MS = 20 * 60_000
+/** The closing lines of the runner. They are held back, so that they are the last thing on the screen. */
+const CLOSING = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const isFull = named.length === 0
+const files = (isFull ? globSync('test/**/*.test.ts', { cwd: ROOT }) : named)
+  .map((path) => resolve(ROOT, path))
+  .sort()
+if (files.length === 0) {
+  console.error('No test files found. Fix: run this from a complete checkout, or name files that exist')
+  process.exit(1)
+}
+
+// A person gets every test as it ends; a log gets one line per file, what failed and what was skipped.
+const isWatched = process.stdout.isTTY === true && process.env.CI === undefined
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+mkdirSync(dirname(LCOV_PATH), { recursive: true })
+const stream = run({
+  files,
+  cwd: ROOT,
+  concurrency: Math.max(2, availableParallelism()),
+  timeout: TEST_MS,
+  signal: AbortSignal.timeout(RUN_MS),
+  execArgv: ['--import', fileURLToPath(new URL('test-watchdog.ts', import.meta.url))],
+  coverage: true,
+  coverageIncludeGlobs: ['src/**/*.ts'],
+})
+
+const screen = new spec()
+screen.pipe(process.stdout)
+const report = new lcov()
+const written = createWriteStream(LCOV_PATH)
+report.pipe(written)
+
+const closing: Parameters<typeof screen.write>[0][] = []
+let failed = false
+
+for await (const event of stream) {
+  const { type, data } = event
+  if (type === 'test:coverage') {
+    report.write(event)
+    continue
+  }
+  if (type === 'test:diagnostic' && CLOSING.test(data.message)) {
+    closing.push(event)
+    continue
+  }
+  // Without coverage every folder would look bare; say what really happened.
+  if (type === 'test:diagnostic' && data.message.includes('Could not report code coverage')) failed = true
+  if (type === 'test:fail' && data.todo === undefined) failed = true
+  if (type === 'test:summary' && data.file !== undefined && !isWatched) {
+    const { tests, passed } = data.counts
+    const path = relative(ROOT, data.file)
+    console.log(
+      `${data.success ? 'ok  ' : 'FAIL'}  ${path.padEnd(60)} ${passed}/${tests}  ${seconds(data.duration_ms)}`,
+    )
+  }
+  if (type === 'test:pass' && data.skip !== undefined && !isWatched) {
+    console.log(`skip  ${data.name}: ${data.skip === true ? 'no reason given' : data.skip}`)
+  }
+  const quiet = type === 'test:pass' || type === 'test:start' || type === 'test:summary'
+  if (isWatched || !quiet) screen.write(event)
+}
+report.end()
+await once(written, 'close')
+
+if (isFull) {
+  const folders = readCoverage()
+  const floors = readFloors()
+  const wrong = belowFloor(folders, floors)
+  console.log(`\n${renderTable(folders, floors)}\n(${relative(ROOT, LCOV_PATH)} has the lines)`)
+  for (const line of wrong) console.log(`FAIL  ${line}`)
+  if (wrong.length > 0) failed = true
+}
+console.log()
+for (const event of closing) screen.write(event)
+screen.end()
+await once(screen, 'end')
+if (failed) process.exitCode = 1

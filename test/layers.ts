@@ -1,0 +1,319 @@
+// The layers as data, and the check that holds imports to them. A folder that has no row here may not exist.
+import { posix } from 'node:path'
+import { type ImportFound, importsOf } from '../scripts/imports.ts'
+import type { RepoFile } from '../scripts/repo-files.ts'
+
+/**
+ * What each folder of src, and each file directly in it, may import. Everything else is up or sideways.
+ * Lowest first; a row may only name rows above itself.
+ */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  contract: ['util'],
+  event: ['util', 'contract'],
+  resource: ['util', 'contract'],
+  store: ['util', 'contract', 'resource'],
+  ledger: ['util', 'contract', 'event', 'resource', 'store'],
+  transport: ['util', 'contract', 'resource'],
+  // The catalog keeps declared tools in the store and knows what a transport of their type can do.
+  catalog: ['util', 'contract', 'event', 'resource', 'store', 'transport'],
+  governance: ['util', 'contract', 'resource'],
+  pipeline: [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'transport',
+    'catalog',
+    'governance',
+  ],
+  driver: [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'transport',
+    'catalog',
+    'governance',
+    'pipeline',
+  ],
+  telemetry: ['util', 'contract', 'event'],
+  config: ['util', 'contract'],
+  'define-tool.ts': ['util', 'contract', 'resource', 'transport'],
+  // Interfaces only: what doors see of a runtime.
+  'runtime-api.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'catalog',
+    'pipeline',
+    'define-tool.ts',
+  ],
+  'caller-door.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'catalog',
+    'pipeline',
+    'runtime-api.ts',
+  ],
+  'runtime.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'transport',
+    'catalog',
+    'governance',
+    'pipeline',
+    'driver',
+    'telemetry',
+    'config',
+    'define-tool.ts',
+    'runtime-api.ts',
+    'caller-door.ts',
+  ],
+  server: ['util', 'contract', 'event', 'resource', 'runtime-api.ts', 'runtime.ts'],
+  client: ['util', 'contract'],
+  conformance: ['util', 'contract', 'event', 'resource', 'define-tool.ts', 'runtime-api.ts', 'runtime.ts'],
+  // It reads manifests by itself, so that `validate` needs no server.
+  cli: ['util', 'contract', 'resource', 'client', 'config'],
+  'toolkit.ts': ['util', 'contract'],
+  'index.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'transport',
+    'define-tool.ts',
+    'runtime-api.ts',
+    'runtime.ts',
+  ],
+}
+
+/** What a layer may know the types of, and nothing more: they are erased before anything runs. */
+export const TYPES_OF: Readonly<Record<string, readonly string[]>> = {
+  server: ['store'],
+  cli: ['runtime-api.ts'],
+}
+
+/** Single files that reach further than their folder, each for one reason. */
+export const GRANTS: Readonly<Record<string, readonly string[]>> = {
+  // The one command that is a server: a composition root.
+  'cli/command/up.ts': ['server', 'runtime.ts', 'runtime-api.ts', 'telemetry', 'event'],
+  // Keeps the log of the runtime under test as a server would, to look for secrets in it.
+  'cli/command/conformance.ts': ['conformance', 'event', 'telemetry'],
+  // Functions of a program throw ToolError, as they would with the public name of it.
+  'conformance/backend/native.ts': ['transport'],
+  // They look at a data folder whose server may be down: is it locked, by whom, of which schema.
+  'cli/check-data.ts': ['store'],
+  'cli/open-data.ts': ['store'],
+}
+
+/** Files that load something from outside src by a computed name. */
+export const WAYS_OUT: readonly string[] = [
+  // The tour is in examples/, which the package does not hold; it says so where they are missing.
+  'cli/examples.ts',
+]
+
+export interface Siblings {
+  readonly folder: string
+  /** The interface, and what implementations share. */
+  readonly shared: readonly string[]
+  /** Chooses between implementations, so it knows them all. */
+  readonly choosers: readonly string[]
+  /** A path that ends in `/` is a folder. */
+  readonly implementations: Readonly<Record<string, readonly string[]>>
+}
+
+/** Folders that hold several implementations of one interface. None of them knows another. */
+export const SIBLINGS: readonly Siblings[] = [
+  {
+    folder: 'transport',
+    shared: [
+      'transport.ts',
+      'abort-refusal.ts',
+      'endpoint.ts',
+      'envelope-reply.ts',
+      'http-exchange.ts',
+      'http-post.ts',
+      'http-reply.ts',
+      'http-status.ts',
+      'json-copy.ts',
+      'network.ts',
+      'response-body.ts',
+      'tool-error.ts',
+      'traceparent.ts',
+    ],
+    choosers: ['registry.ts'],
+    implementations: {
+      native: ['native.ts'],
+      http: ['http.ts', 'http-output.ts'],
+      external: ['external.ts'],
+    },
+  },
+  {
+    folder: 'store',
+    shared: [
+      'store.ts',
+      'assemble-store.ts',
+      'entry-rule.ts',
+      'evidence-chain.ts',
+      'resource-plan.ts',
+      'write-queue.ts',
+    ],
+    choosers: ['registry.ts'],
+    implementations: { memory: ['memory/'], sqlite: ['sqlite/'] },
+  },
+  {
+    folder: 'conformance/backend',
+    shared: ['backend.ts', 'loopback.ts'],
+    choosers: ['registry.ts'],
+    implementations: { native: ['native.ts'], http: ['http.ts'], external: ['external.ts'] },
+  },
+  {
+    folder: 'contract/dialect',
+    shared: [
+      'dialect.ts',
+      'credential.ts',
+      'decoding.ts',
+      'encoding.ts',
+      'lazy-schema.ts',
+      'reading.ts',
+      'refused-answer.ts',
+      'reply-failure.ts',
+    ],
+    choosers: ['registry.ts', 'encode-answer.ts', 'call-resource.ts'],
+    implementations: {
+      v1: ['v1.ts', 'v1-reply.ts'],
+      legacy: ['legacy.ts', 'legacy-reply.ts'],
+      'four-outcome': ['four-outcome.ts', 'four-outcome-encoding.ts', 'four-outcome-reply.ts'],
+    },
+  },
+]
+
+export interface Edge extends ImportFound {
+  /** Both relative to src. */
+  readonly from: string
+  readonly to: string
+}
+
+/** The folder of src that a file is in, or the file itself where it is directly in src. */
+export function layerOf(path: string): string {
+  return path.split('/')[0] as string
+}
+
+/** Every import between files of src. `path` of each file starts with `src/`. */
+export function edgesOf(files: readonly RepoFile[]): readonly Edge[] {
+  return files.flatMap((file) => {
+    const from = file.path.slice('src/'.length)
+    return importsOf(file.text)
+      .filter(({ specifier }) => specifier === '' || specifier.startsWith('.'))
+      .map((found) => ({
+        ...found,
+        from,
+        to: found.specifier === '' ? '' : posix.join(posix.dirname(from), found.specifier),
+      }))
+  })
+}
+
+const place = (edge: Edge): string => `src/${edge.from}:${edge.line}`
+
+/** Imports that lead nowhere, out of src, or to a name that only the running program knows. */
+export function brokenImports(edges: readonly Edge[], paths: ReadonlySet<string>): readonly string[] {
+  return edges.flatMap((edge) => {
+    if (WAYS_OUT.includes(edge.from) && (edge.to === '' || edge.to.startsWith('..'))) return []
+    if (edge.to === '')
+      return [`${place(edge)}: the specifier of import() is computed; write it as a literal`]
+    if (edge.to === '../package.json') return []
+    if (edge.to.startsWith('..')) return [`${place(edge)}: '${edge.specifier}' leaves src`]
+    return paths.has(edge.to) ? [] : [`${place(edge)}: '${edge.specifier}' does not exist`]
+  })
+}
+
+/** Imports that go up or sideways between layers. */
+export function wrongWay(edges: readonly Edge[]): readonly string[] {
+  return edges.flatMap((edge) => {
+    const from = layerOf(edge.from)
+    const to = layerOf(edge.to)
+    if (from === to || edge.to === '' || edge.to.startsWith('..')) return []
+    if (LAYERS[from]?.includes(to) || GRANTS[edge.from]?.includes(to)) return []
+    if (edge.kind === 'type' && TYPES_OF[from]?.includes(to)) return []
+    return [`${place(edge)}: ${from} may not import ${to} ('${edge.specifier}')`]
+  })
+}
+
+type Part =
+  | { readonly role: 'shared' | 'chooser' | 'unlisted' }
+  | { readonly role: 'implementation'; readonly of: string }
+
+/** What a file of a siblings folder is there for. */
+export function partOf(siblings: Siblings, path: string): Part | undefined {
+  if (!path.startsWith(`${siblings.folder}/`)) return undefined
+  const name = path.slice(siblings.folder.length + 1)
+  if (siblings.shared.includes(name)) return { role: 'shared' }
+  if (siblings.choosers.includes(name)) return { role: 'chooser' }
+  for (const [of, paths] of Object.entries(siblings.implementations)) {
+    const own = paths.some((one) => (one.endsWith('/') ? name.startsWith(one) : name === one))
+    if (own) return { role: 'implementation', of }
+  }
+  return { role: 'unlisted' }
+}
+
+/** Imports from one implementation into another, or from what they share into one of them. */
+export function sideways(siblings: Siblings, edges: readonly Edge[]): readonly string[] {
+  return edges.flatMap((edge) => {
+    const from = partOf(siblings, edge.from)
+    const to = partOf(siblings, edge.to)
+    if (from === undefined || to === undefined || from.role === 'chooser') return []
+    if (to.role === 'chooser')
+      return [`${place(edge)}: only a runtime asks ${siblings.folder} to choose ('${edge.specifier}')`]
+    if (to.role !== 'implementation') return []
+    if (from.role === 'implementation' && from.of === to.of) return []
+    return [`${place(edge)}: ${siblings.folder} '${to.of}' is imported by its sibling ('${edge.specifier}')`]
+  })
+}
+
+/** Files that the table of siblings does not explain. */
+export function unlisted(siblings: Siblings, paths: Iterable<string>): readonly string[] {
+  return [...paths]
+    .filter((path) => path.endsWith('.ts') && partOf(siblings, path)?.role === 'unlisted')
+    .map((path) => `src/${path}: say in test/layers.ts whether it is shared or part of an implementation`)
+}
+
+/**
+ * Cycles that exist at run time: the order of loading would decide what is defined. Imports of types are erased and
+ * lazy ones run later; both may close a circle without harm.
+ */
+export function cycles(edges: readonly Edge[]): readonly string[] {
+  const next = new Map<string, string[]>()
+  for (const edge of edges) {
+    if (edge.kind === 'value') next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to])
+  }
+  const found: string[] = []
+  const done = new Set<string>()
+  const walk = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path)
+    if (at >= 0) {
+      found.push([...trail.slice(at), path].map((one) => `src/${one}`).join(' > '))
+      return
+    }
+    if (done.has(path)) return
+    for (const to of next.get(path) ?? []) walk(to, [...trail, path])
+    done.add(path)
+  }
+  for (const path of next.keys()) walk(path, [])
+  return found
+}
