@@ -1,0 +1,242 @@
+// Makes a subject of this build: a real runtime in front of a real tool peer. A composition root of its own.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Answer } from '../contract/answer.ts'
+import type { DialectName } from '../contract/call.ts'
+import type { EventMap, EventName, Events } from '../event/event.ts'
+import { formatProblem } from '../resource/manifest.ts'
+import { createRuntime, type StoreChoice } from '../runtime.ts'
+import type { CallerDoor, Runtime } from '../runtime-api.ts'
+import { createSystemWorld } from '../util/clock.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { World } from '../util/world.ts'
+import type { Backend, Offer, ToolPeer } from './backend/backend.ts'
+import { createEndpointBackend } from './backend/external.ts'
+import { type BackendName, loadBackend } from './backend/registry.ts'
+import type { CallerChoice, StartedCall, Subject, SubjectEvent } from './subject.ts'
+import { BOXED_TOOL, type Declaration, PERMISSIONS, TOOLS } from './tools.ts'
+
+/** Somebody who writes the runtime's events down for operators, as an entry point would. */
+export interface LogCapture {
+  /** Every line so far. */
+  text(): Promise<string>
+  close(): Promise<void>
+}
+
+export interface SubjectOptions {
+  /** `sqlite` is made in a folder for temporary files and removed at the end. @default 'memory' */
+  readonly store?: 'memory' | 'sqlite'
+  /** Bounds one send to the tool, from 500 to 10000. @default 2000 */
+  readonly timeoutMs?: number
+  /** Hears the events and keeps the lines; without it the events themselves are all there is to look at. */
+  readonly captureLog?: (events: Events) => LogCapture
+}
+
+const TIMEOUT_MS = 2_000
+/** Below this the cases that wait on purpose would be cut short; above it a run could take for ever. */
+export const TIMEOUT_BOUNDS = Object.freeze({ min: 500, max: 10_000 })
+const ACTOR = 'conformance-agent'
+
+export async function createSubject(name: BackendName, options: SubjectOptions = {}): Promise<Subject> {
+  return openSubject(await loadBackend(name), options)
+}
+
+/** Writ's runtime in front of a service of type external that somebody runs at this address (S54). */
+export function createEndpointSubject(endpoint: string, options: SubjectOptions = {}): Promise<Subject> {
+  return openSubject(createEndpointBackend(endpoint), options)
+}
+
+/** The tools of the suite cannot be declared: the address is not one that a tool may have. */
+export class SubjectRefused extends Error {
+  override readonly name = 'SubjectRefused'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`the tools of the suite were refused: ${problems[0] ?? ''}`)
+    this.problems = problems
+  }
+}
+
+async function openSubject(backend: Backend, options: SubjectOptions): Promise<Subject> {
+  const { timeoutMs = TIMEOUT_MS } = options
+  if (!(timeoutMs >= TIMEOUT_BOUNDS.min && timeoutMs <= TIMEOUT_BOUNDS.max)) {
+    throw new RangeError(`timeoutMs must be from ${TIMEOUT_BOUNDS.min} to ${TIMEOUT_BOUNDS.max}`)
+  }
+  const world = createSystemWorld()
+  const peer = await backend.openPeer({ world })
+  const close = async () => {
+    await peer.close()
+    await world.network.close()
+  }
+  try {
+    return await openLife(backend, peer, world, options, close)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** One life of the runtime in front of the peer. */
+async function openLife(
+  backend: Backend,
+  peer: ToolPeer,
+  world: World,
+  options: SubjectOptions,
+  closePeer: () => Promise<void>,
+): Promise<Subject> {
+  const { folder, store } = await makeStore(options.store ?? 'memory')
+  const lives: Subject[] = []
+  let runtime: Runtime
+  try {
+    runtime = await startRuntime(peer, store, options.timeoutMs ?? TIMEOUT_MS)
+  } catch (error) {
+    await removeFolder(folder)
+    throw error
+  }
+  const events: SubjectEvent[] = []
+  const stops = EVENT_NAMES.map((name) =>
+    runtime.events.on(name, (event) => void events.push({ name, event } as SubjectEvent)),
+  )
+  const log = options.captureLog?.(runtime.events)
+
+  return {
+    name: backend.name,
+    limitations: backend.limitations,
+    isolation: backend.isolation,
+    hasEndpoint: backend.hasEndpoint,
+    givesStatus: backend.givesStatus,
+    world,
+    mint: runtime.mint,
+    start: (request, as) => start(runtime, request, as),
+    declare: (tool) => declare(runtime, peer.offer(tool)),
+
+    declared(tool) {
+      const found = runtime.tools('default').find(({ name }) => name === TOOLS[tool].name)
+      return found && { capabilities: found.capabilities, riskLevel: found.riskLevel }
+    },
+
+    events: () => [...events],
+    said: async () => [...events.map((one) => JSON.stringify(one)), (await log?.text()) ?? ''].join('\n'),
+    sends: peer.sends,
+
+    async reborn() {
+      const life = await openLife(backend, peer, world, options, async () => {})
+      lives.push(life)
+      return life
+    },
+
+    async close() {
+      for (const life of lives.splice(0)) await life.close()
+      for (const stop of stops.splice(0)) stop()
+      await runtime.close({ drainMs: 0 })
+      await log?.close()
+      await removeFolder(folder)
+      await closePeer()
+    },
+  }
+}
+
+const EVENT_NAMES = Object.keys({
+  'call:started': true,
+  'call:ended': true,
+  'attempt:failed': true,
+  'entry:unknown': true,
+  'tool:crashed': true,
+  'recovery:ended': true,
+  'tool:applied': true,
+  'store:failed': true,
+} satisfies Record<keyof EventMap, true>) as readonly EventName[]
+
+async function makeStore(
+  kind: 'memory' | 'sqlite',
+): Promise<{ readonly folder?: string; readonly store: StoreChoice }> {
+  if (kind === 'memory') return { store: { kind } }
+  const folder = await mkdtemp(join(tmpdir(), 'writ-conformance-'))
+  return { folder, store: { kind, path: join(folder, 'writ.db') } }
+}
+
+async function removeFolder(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+}
+
+async function startRuntime(peer: ToolPeer, store: StoreChoice, timeoutMs: number): Promise<Runtime> {
+  const offers = Object.values(TOOLS).map((tool) => peer.offer(withTimeout(tool, timeoutMs)))
+  const runtime = await createRuntime({
+    store,
+    tools: offers.flatMap((offer) => (offer.kind === 'native' ? [offer.definition] : [])),
+  })
+  const manifests = offers.flatMap((offer) => (offer.kind === 'manifest' ? [offer.manifest] : []))
+  const problems = await apply(runtime, [...manifests, BOXED_TOOL.manifest], false)
+  if (problems.length === 0) return runtime
+  await runtime.close({ drainMs: 0 })
+  throw new SubjectRefused(problems)
+}
+
+function withTimeout(tool: Declaration, timeoutMs: number): Declaration {
+  const runtime = { ...tool.spec.runtime, timeout: `${timeoutMs}ms` }
+  return { ...tool, spec: { ...tool.spec, runtime } }
+}
+
+async function apply(
+  runtime: Runtime,
+  manifests: readonly JsonObject[],
+  dryRun: boolean,
+): Promise<readonly string[]> {
+  const sources = manifests.map((manifest, index) => ({
+    text: JSON.stringify(manifest),
+    file: `conformance-${index + 1}.json`,
+  }))
+  const outcome = await runtime.resources.apply(sources, { dryRun })
+  if (outcome.ok) return []
+  return outcome.problems.filter(({ severity }) => severity === 'error').map(formatProblem)
+}
+
+async function declare(runtime: Runtime, offer: Offer): Promise<readonly string[]> {
+  if (offer.kind === 'manifest') return apply(runtime, [offer.manifest], true)
+  try {
+    const other = await createRuntime({ tools: [offer.definition] })
+    await other.close({ drainMs: 0 })
+    return []
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+function doorOf(runtime: Runtime, as: CallerChoice | undefined): CallerDoor {
+  const without = as?.without ?? []
+  const permissions =
+    without === 'everything' ? [] : PERMISSIONS.filter((permission) => !without.includes(permission))
+  return runtime.as({ actor: ACTOR, permissions })
+}
+
+function start(runtime: Runtime, request: JsonObject, as: CallerChoice | undefined): StartedCall {
+  const door = doorOf(runtime, as)
+  // As it would come from the wire: nothing of the case's own object reaches the runtime.
+  const decoded = runtime.dialects.decode(JSON.parse(JSON.stringify(request)), runtime.mint)
+  if (!decoded.ok) {
+    const answer = door.reject(decoded.call, decoded.failure)
+    return {
+      answer: async () => encode(runtime, decoded.call.dialect, answer),
+      cancel() {},
+      sending: async () => {},
+    }
+  }
+  const handle = door.start(decoded.call)
+  const answer = handle.answer()
+  const sending = new Promise<void>((resolve) => {
+    handle.onFact(({ kind }) => {
+      if (kind === 'attempt') resolve()
+    })
+    void answer.then(() => resolve())
+  })
+  return {
+    answer: async () => encode(runtime, decoded.call.dialect, await answer),
+    cancel: handle.cancel,
+    sending: () => sending,
+  }
+}
+
+function encode(runtime: Runtime, dialect: DialectName, answer: Answer): JsonObject {
+  return JSON.parse(JSON.stringify(runtime.dialects.get(dialect).encode(answer)))
+}
