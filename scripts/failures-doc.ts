@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FAILURE_IDS, type FailureId, failureRow, type RetryRule } from '../src/contract/failures.ts'
+import { createFailure, fixOf } from '../src/contract/projection.ts'
 
 export const FAILURES_DOC = join(import.meta.dirname, '..', 'docs', 'reference', 'failures.md')
 
@@ -32,7 +33,7 @@ export function generateFailuresDoc(): string {
     '| yes | the same call may be tried again |',
     '| once | again, after the runtime has mended the cause |',
     '| if harmless | only while nothing was sent, or where a repeat is harmless; else `retryable` is false and `details.transient` is true |',
-    '| ask first | find out whether the effect happened, then settle the call |',
+    '| ask first | where the effect is unknown, find out from the tool whether it happened; the key stays held meanwhile |',
     '| wait | the call goes on by itself; waiting costs no retry |',
     '| no | the same call fails again |',
     '',
@@ -47,9 +48,30 @@ export function generateFailuresDoc(): string {
     '',
     '## What to do',
     '',
+    '`details.fix` says what to do in that very case. A stage that knows better than the row says so in its place.',
+    '',
     '| id | what happened | fix |',
     '|---|---|---|',
     ...FAILURE_IDS.map((id) => `| \`${id}\` | ${failureRow(id).summary} | ${failureRow(id).fix} |`),
+    '',
+    '## Where it may have happened',
+    '',
+    'Where `details.effect` is `unknown`, the fix depends on `retryable`. Where that is true and the case has no better hint:',
+    '',
+    `> ${fixOf(createFailure('upstream-error', { harmless: true }), 'unknown')}`,
+    '',
+    'Where it is false, nothing advises to send again:',
+    '',
+    `> ${fixOf(createFailure('upstream-error', { harmless: false }), 'unknown')}`,
+    '',
+    'These rows say more:',
+    '',
+    '| id | fix |',
+    '|---|---|',
+    ...FAILURE_IDS.flatMap((id) => {
+      const { fixUnknown } = failureRow(id)
+      return fixUnknown === undefined ? [] : [`| \`${id}\` | ${fixUnknown} |`]
+    }),
   ].join('\n')}\n`
 }
 

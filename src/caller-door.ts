@@ -9,14 +9,17 @@ import { answerRefused } from './contract/dialect/refused-answer.ts'
 import type { Failure } from './contract/failure.ts'
 import { createFailure } from './contract/projection.ts'
 import { refusedRecord } from './pipeline/answer.ts'
+import { cancelSuspended } from './pipeline/cancel-suspended.ts'
 import type { Kit } from './pipeline/kit.ts'
-import { type LiveCall, startLiveCall } from './pipeline/live-call.ts'
+import { LiveCall } from './pipeline/live-call.ts'
 import { receive } from './pipeline/receive.ts'
 import { resultOfEntry } from './pipeline/result.ts'
 import { runCall } from './pipeline/run-call.ts'
-import { STAGES, type StageReport } from './pipeline/stages.ts'
+import { type CallResult, STAGES, type StageReport } from './pipeline/stages.ts'
 import type { CallerDoor, CallHandle, Explanation } from './runtime-api.ts'
-import { type CallFilter, type Store, StoreUnavailable } from './store/store.ts'
+import { matchesFilter } from './store/call-filter.ts'
+import { isKeepable } from './store/entry-rule.ts'
+import { type Store, StoreUnavailable } from './store/store.ts'
 
 /** The calls under way in this process, and whether new ones are taken. */
 export interface LiveCalls {
@@ -51,20 +54,18 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
       : createCall(request, kit.world.id)
     if (!decoded.ok) return ended(reject(decoded.call, decoded.failure))
     const { call } = decoded
+    const unusable = unusableKey(call)
+    if (unusable !== undefined) return ended(reject(call, unusable))
     if (live.closing) {
       return ended(reject(call, createFailure('tool-unhealthy', { message: 'the runtime is shutting down' })))
     }
-    const one = startLiveCall((onFact) => receive(call, forCall(call), kit.world, onFact), kit)
+    const one = new LiveCall(
+      (onFact) => receive(call, forCall(call), kit.world, onFact),
+      kit,
+      (over) => live.byId.delete(over.id),
+    )
     live.byId.set(one.id, one)
-    one.done.finally(() => live.byId.delete(one.id))
-    return {
-      id: one.id,
-      answer: one.answer,
-      accepted: one.accepted,
-      cancel: () => one.abort('canceled'),
-      hangUp: one.hangUp,
-      onFact: one.onFact,
-    }
+    return one
   }
 
   return {
@@ -78,27 +79,22 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
         ? ({ ok: true, call: request } as const)
         : createCall(request, kit.world.id)
       if (!decoded.ok) return { decision: 'error', stages: notReached([]), failure: decoded.failure }
-      const reports: StageReport[] = []
       const call = { ...decoded.call, dryRun: true }
-      const answer = await runCall(
-        receive(call, forCall(call), kit.world, () => {}, reports),
-        kit,
-      )
+      const received = receive(call, forCall(call), kit.world, () => {})
+      const answer = await runCall(received, kit)
+      const reports = received.reports ?? []
       const stages = notReached(reports)
       const { failure, state } = answer
-      if (failure === undefined) return { decision: 'allow', stages }
-      return {
-        decision: state === 'awaiting-approval' ? 'require-approval' : state === 'denied' ? 'deny' : 'error',
-        stages,
-        failure,
-      }
+      const waits = reports.some((report) => report.verdict === 'suspend')
+      if (failure === undefined) return { decision: waits ? 'require-approval' : 'allow', stages }
+      return { decision: state === 'denied' ? 'deny' : 'error', stages, failure }
     },
 
     async getCall(id) {
       const running = live.byId.get(id)
       if (running !== undefined) return mayRead(running) ? running.record() : undefined
       const record = kit.ledger.pending.get(id) ?? (await store.calls.get(caller.namespace, id))
-      return record !== undefined && mayRead(record) ? withEntry(record, store) : undefined
+      return record !== undefined && mayRead(record) ? withEntry(record, store, kit) : undefined
     },
 
     async listCalls(filter) {
@@ -112,11 +108,11 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
       const running = [...live.byId.values()].map((one) => one.record())
       // What is over and not on disk yet comes last: it is the newest that is known of a call.
       for (const record of [...running, ...kit.ledger.pending.values()]) {
-        if (matches(record, wanted)) byId.set(record.id, record)
+        if (matchesFilter(record, wanted)) byId.set(record.id, record)
       }
       const all = [...byId.values()]
       const page = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit)
-      return Promise.all(page.map((record) => withEntry(record, store)))
+      return Promise.all(page.map((record) => withEntry(record, store, kit)))
     },
 
     async cancelCall(id) {
@@ -125,49 +121,66 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
         running.abort('canceled')
         return 'canceling'
       }
-      const record = await store.calls.get(caller.namespace, id)
-      return record !== undefined && mayRead(record) ? 'ended' : 'not-found'
+      const record = kit.ledger.pending.get(id) ?? (await store.calls.get(caller.namespace, id))
+      if (record === undefined || !mayRead(record)) return 'not-found'
+      if (record.state === 'awaiting-approval' && (await cancelSuspended(record, store, kit)))
+        return 'canceling'
+      return 'ended'
     },
   }
 }
 
-/** What the store's filter asks, of a call that is not in the store yet. */
-function matches(record: CallRecord, filter: CallFilter): boolean {
-  return (
-    record.namespace === filter.namespace &&
-    (filter.actor === undefined || record.actor === filter.actor) &&
-    (filter.tool === undefined || record.tool === filter.tool) &&
-    (filter.state === undefined || record.state === filter.state) &&
-    (filter.requestId === undefined || record.requestId === filter.requestId) &&
-    (filter.before === undefined || record.id < filter.before)
-  )
-}
-
 /** The output lies in the entry; and a call that stopped listening learns there how it ended. */
-async function withEntry(record: CallRecord, store: Store): Promise<CallRecord> {
+async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<CallRecord> {
   if (record.entryId === undefined || record.answer === undefined) return record
   const entry = await store.entries.get(record.namespace, record.entryId)
-  if (entry === undefined) return record
+  if (entry === undefined) return record.state === 'running' ? ifStillRunning(record, kit) : record
   const now = resultOfEntry(entry)
-  if (!isOutcome(record.state) && entry.settledAt !== undefined) {
-    const { failure: _, ...answer } = record.answer
-    return {
-      ...record,
-      state: now.state,
-      effect: now.effect,
-      answer: {
-        ...answer,
-        state: now.state,
-        final: isOutcome(now.state),
-        effect: now.effect,
-        ...(now.output === undefined ? {} : { output: now.output }),
-        ...(now.failure === undefined ? {} : { failure: now.failure }),
-      },
-    }
-  }
+  if (!isOutcome(record.state) && entry.settledAt !== undefined) return inState(record, now, entry.settledAt)
   return now.output === undefined || record.answer.failure !== undefined
     ? record
     : { ...record, answer: { ...record.answer, output: now.output } }
+}
+
+/** It waited for a call that ended without leaving anything: nothing happened on its behalf. */
+function ifStillRunning(record: CallRecord, kit: Kit): CallRecord {
+  if (kit.flights.isWorking(record.entryId ?? '')) return record
+  const failure = createFailure('interrupted', {
+    message: 'the call that this one waited for ended without an outcome',
+    said: { retryable: true, counts: true },
+  })
+  const result: CallResult = {
+    state: 'failed',
+    effect: 'none',
+    failure,
+    attempt: 0,
+    replayed: true,
+    warnings: [],
+    sideEffects: [],
+  }
+  return inState(record, result, record.createdAt)
+}
+
+/** The same record with what is known by now. */
+function inState(record: CallRecord, now: CallResult, endedAt: number): CallRecord {
+  if (record.answer === undefined) return record
+  const { failure: _, ...answer } = record.answer
+  return {
+    ...record,
+    state: now.state,
+    effect: now.effect,
+    ...(isOutcome(now.state) ? { endedAt } : {}),
+    answer: {
+      ...answer,
+      state: now.state,
+      final: isOutcome(now.state),
+      effect: now.effect,
+      usage: { ...answer.usage, attempt: now.attempt },
+      tool: { ...answer.tool, ...now.tool },
+      ...(now.output === undefined ? {} : { output: now.output }),
+      ...(now.failure === undefined ? {} : { failure: now.failure }),
+    },
+  }
 }
 
 /** Over before it began. */
@@ -187,6 +200,17 @@ function notReached(reports: readonly StageReport[]): StageReport[] {
     (stage): StageReport => ({ stage, verdict: 'not-reached', reason: '', details: {} }),
   )
   return [...reports, ...rest]
+}
+
+/** A key that a database would change on the way in could meet another one there. */
+function unusableKey(call: Call): Failure | undefined {
+  if (isKeepable(call.key ?? call.requestId)) return undefined
+  const message = 'must not have a NUL or half of a surrogate pair'
+  const path = call.key === undefined ? '/request_id' : '/idempotency_key'
+  return createFailure('envelope-invalid', {
+    message: `${path}: ${message}`,
+    details: { violations: [{ path, message }] },
+  })
 }
 
 function isCall(request: CallOptions | Call): request is Call {

@@ -16,8 +16,8 @@ export {
   type SchemaLike,
   type ToolDefinition,
 } from './define-tool.ts'
-export type { EventMap, EventName, Events } from './event/event.ts'
-export { createRuntime, type RuntimeOptions, type StoreChoice } from './runtime.ts'
+export { createEvents, type EventMap, type EventName, type Events } from './event/event.ts'
+export { createRuntime, createWorld, type RuntimeOptions, type StoreChoice } from './runtime.ts'
 export type {
   ApplyOutcome,
   CallerDoor,
@@ -30,6 +30,7 @@ export type {
   RuntimeHealth,
   StageReport,
 } from './runtime-api.ts'
+export type { Store } from './store/store.ts'
 export type { NativeContext } from './transport/native.ts'
 export { ToolError } from './transport/tool-error.ts'
 export type { World } from './util/world.ts'

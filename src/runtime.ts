@@ -16,18 +16,20 @@ import { createAdmission } from './pipeline/admission.ts'
 import type { Kit } from './pipeline/kit.ts'
 import type { CallResult } from './pipeline/stages.ts'
 import { formatProblem, readManifestValue } from './resource/manifest.ts'
-import { toProblem } from './resource/problem.ts'
+import { type Finding, toProblem } from './resource/problem.ts'
 import { type ResolveOptions, resolveTool } from './resource/resolve-tool.ts'
 import type { ResolvedTool } from './resource/resolved-tool.ts'
 import { API_VERSION } from './resource/tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
 import { stores } from './store/registry.ts'
+import { type DataLock, lockFile } from './store/sqlite/lock.ts'
 import type { Store } from './store/store.ts'
 import { createNativeTransport } from './transport/native.ts'
 import { createNetwork } from './transport/network.ts'
 import { builtTypes, loadTransport } from './transport/registry.ts'
 import type { Transport } from './transport/transport.ts'
 import { createSystemWorld } from './util/clock.ts'
+import { errorPlace } from './util/error-place.ts'
 import type { World } from './util/world.ts'
 
 export type StoreChoice =
@@ -74,7 +76,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const native = createNativeTransport({
     world,
     onCrash: (error, send) =>
-      events.emit('tool:crashed', { call_id: send.callId, tool_id: send.tool.name, error: whereFrom(error) }),
+      events.emit('tool:crashed', {
+        call_id: send.callId,
+        tool_id: send.tool.name,
+        error: errorPlace(error),
+      }),
   })
   const transports = new Map<string, Transport>([['native', native]])
   for (const type of builtTypes) {
@@ -93,18 +99,25 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     transport: (type) => transports.get(type),
   }
   const resources = createResourceDoor({ world, store, catalog, events, resolve })
-  await resources.load()
   const define = (definition: NativeToolDefinition): void => {
     const tool = resolveNative(definition, resolve)
     native.register(tool, definition.handlers)
     catalog.put(tool)
   }
-  for (const definition of options.tools ?? []) define(definition)
-  await recover(world, store, events)
+  try {
+    await resources.load()
+    for (const definition of options.tools ?? []) define(definition)
+    await recover(world, store, events)
+  } catch (error) {
+    await store.close()
+    if (options.world === undefined) await world.network.destroy()
+    throw error
+  }
   const retention = startRetention(world, store, options.retention ?? {}, () => {
     // The store has failed: it says so itself through store:failed, and every call is refused from now on.
   })
   const live: LiveCalls = { byId: new Map(), closing: false }
+  let closing: Promise<void> | undefined
 
   return {
     events,
@@ -128,18 +141,22 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       }
     },
 
-    async close({ drainMs = 10_000 } = {}) {
-      if (live.closing) return
-      live.closing = true
-      await drained(live, drainMs, world)
-      for (const call of live.byId.values()) call.abort('shutdown')
-      await Promise.all([...live.byId.values()].map((call) => call.done))
-      await retention.stop()
-      await Promise.all([...transports.values()].map((transport) => transport.close()))
-      await store.close()
-      // What is left there was aborted above; a connection that hangs must not hold the end up.
-      if (options.world === undefined) await world.network.destroy()
+    close({ drainMs = 10_000 } = {}) {
+      closing ??= end(drainMs)
+      return closing
     },
+  }
+
+  async function end(drainMs: number): Promise<void> {
+    live.closing = true
+    await drained(live, drainMs, world)
+    for (const call of live.byId.values()) call.abort('shutdown')
+    await Promise.all([...live.byId.values()].map((call) => call.done))
+    await retention.stop()
+    await Promise.all([...transports.values()].map((transport) => transport.close()))
+    await store.close()
+    // What is left there was aborted above; a connection that hangs must not hold the end up.
+    if (options.world === undefined) await world.network.destroy()
   }
 }
 
@@ -150,7 +167,15 @@ async function openStore(
 ): Promise<Store> {
   if (choice.kind === 'given') return choice.store
   if (choice.kind === 'memory') return (await stores.memory())({ world, onFailed })
-  return (await stores.sqlite())({ world, path: choice.path, onFailed })
+  // A second owner would take what this one has under way for left behind (S52).
+  const lock = lockFile(choice.path)
+  try {
+    const store = await (await stores.sqlite())({ world, path: choice.path, onFailed })
+    return withRelease(store, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
 }
 
 /** A program's own tool that cannot be resolved is a mistake in that program: it is thrown. */
@@ -159,18 +184,21 @@ function resolveNative(definition: NativeToolDefinition, options: ResolveOptions
   const read = readManifestValue({ apiVersion: API_VERSION, kind: 'Tool', ...definition.manifest }, name)
   const [document] = read.documents
   if (document === undefined) throw new Error(read.problems.map(formatProblem).join('\n'))
-  const { tool, errors } = resolveTool(document.manifest, { ...options, native: true })
+  const { tool, errors, warnings } = resolveTool(document.manifest, { ...options, native: true })
+  const say = (one: Finding) => formatProblem(toProblem(one, name, document.at(one.path)))
+  // What apply would warn of (S14, S21).
+  for (const warning of warnings) process.emitWarning(say(warning), 'WritWarning')
   if (tool !== undefined) return tool
-  throw new Error(
-    errors.map((error) => formatProblem(toProblem(error, name, document.at(error.path)))).join('\n'),
-  )
+  throw new Error(errors.map(say).join('\n'))
 }
 
-/** Where a handler threw. Its message is left out: it may hold what the tool was given (S53). */
-function whereFrom(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error
-  const frame = error.stack?.split('\n').find((line) => line.startsWith('    at '))
-  return frame === undefined ? error.name : `${error.name} ${frame.trim()}`
+/** The store, which gives its lock back once it is closed. */
+function withRelease(store: Store, lock: DataLock): Store {
+  const close = async () => {
+    await store.close()
+    lock.release()
+  }
+  return Object.create(store, { close: { value: close } }) as Store
 }
 
 function asCaller(caller: Caller | CallerIdentity): Caller {

@@ -169,6 +169,7 @@ export const SIBLINGS: readonly Siblings[] = [
     shared: [
       'store.ts',
       'assemble-store.ts',
+      'call-filter.ts',
       'entry-rule.ts',
       'evidence-chain.ts',
       'resource-plan.ts',

@@ -2,15 +2,18 @@
 import semver from 'semver'
 import type { FailureId } from '../contract/failures.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 import { type CompiledSchema, compileSchema } from '../util/json-schema.ts'
+import { createWriteOnlyMask } from '../util/write-only.ts'
 
 /** A resolved tool with what a call needs of it ready to run. */
 export interface CatalogTool {
   readonly tool: ResolvedTool
   /** By operation; absent where no schema was declared. */
-  readonly inputs: Readonly<Record<string, CompiledSchema>>
-  readonly outputs: Readonly<Record<string, CompiledSchema>>
+  readonly inputs: ReadonlyMap<string, CompiledSchema>
+  readonly outputs: ReadonlyMap<string, CompiledSchema>
+  /** Shows an input with its `writeOnly` fields masked (S5). */
+  readonly masks: ReadonlyMap<string, (input: Json) => Json>
 }
 
 export type Resolution =
@@ -28,22 +31,86 @@ export interface Catalog {
   putBroken(namespace: string, name: string, version: string, why: string): void
   remove(namespace: string, name: string, version: string): void
   resolve(namespace: string, name: string, range: string | undefined, now: number): Resolution
+  /** The highest version, whatever its dates: what a permission is asked about when no version can be told. */
+  highest(namespace: string, name: string): ResolvedTool | undefined
   /** The very build an entry is pinned to, where it is still here. */
   pinned(namespace: string, name: string, digest: string): CatalogTool | undefined
   list(namespace: string): readonly ResolvedTool[]
 }
+
+/** Ranges of one tool that are remembered: callers write them, so there must be an end to it. */
+const MAX_RANGES = 100
 
 export function createCatalog(): Catalog {
   /** namespace/name to its versions, highest first. */
   const tools = new Map<string, CatalogTool[]>()
   /** namespace/name to the versions that cannot be used, and why. */
   const broken = new Map<string, Map<string, string>>()
+  /** namespace/name to what a range of it was last resolved to. */
+  const resolved = new Map<string, Map<string, Resolution>>()
   const at = (namespace: string, name: string) => `${namespace}/${name}`
+
+  function find(
+    key: string,
+    name: string,
+    namespace: string,
+    range: string | undefined,
+    now: number,
+  ): Resolution {
+    const versions = tools.get(key) ?? []
+    const unusable = broken.get(key) ?? new Map<string, string>()
+    if (versions.length === 0 && unusable.size === 0) {
+      return failed('tool-unknown', `no tool '${name}' in namespace '${namespace}'`, {
+        tool: name,
+        namespace,
+      })
+    }
+    const live = versions.filter((one) => (one.tool.deprecation?.removedAt ?? Number.POSITIVE_INFINITY) > now)
+    const usable = new Map(live.map((one) => [one.tool.version, one]))
+    // A version that cannot be used stands in the way of whoever would have got it: nobody is sent elsewhere instead.
+    const chosen = choose([...usable.keys(), ...unusable.keys()], range)
+    if (chosen !== undefined) {
+      const why = unusable.get(chosen)
+      if (why !== undefined) {
+        return failed('config-invalid', `'${name}' ${chosen} cannot be used: ${why}`, {
+          path: `${name}@${chosen}`,
+        })
+      }
+      const twin = live.find(
+        (one) => one.tool.version !== chosen && semver.compare(one.tool.version, chosen) === 0,
+      )
+      if (twin !== undefined && range !== chosen) {
+        const both = [chosen, twin.tool.version]
+        return failed('version-ambiguous', `'${name}' has two builds of one version: ${both.join(' and ')}`, {
+          versions: both,
+        })
+      }
+      const found = usable.get(chosen)
+      if (found !== undefined) return { kind: 'found', tool: found }
+    }
+    const past = choose(
+      versions.map((one) => one.tool.version),
+      range,
+    )
+    const removed = versions.find((one) => one.tool.version === past)
+    if (removed !== undefined) {
+      const replacement = removed.tool.deprecation?.replacement
+      return failed('tool-removed', `'${name}' ${removed.tool.version} is past its removal date`, {
+        version: removed.tool.version,
+        ...(replacement === undefined ? {} : { replacement }),
+      })
+    }
+    return failed('version-unmatched', `no live version of '${name}' matches '${range}'`, {
+      range: range ?? '*',
+      versions: live.map((one) => one.tool.version),
+    })
+  }
 
   return {
     put(tool) {
       const key = at(tool.namespace, tool.name)
       broken.get(key)?.delete(tool.version)
+      resolved.delete(key)
       const others = (tools.get(key) ?? []).filter((one) => one.tool.version !== tool.version)
       tools.set(
         key,
@@ -53,58 +120,34 @@ export function createCatalog(): Catalog {
 
     putBroken(namespace, name, version, why) {
       const key = at(namespace, name)
+      resolved.delete(key)
       broken.set(key, (broken.get(key) ?? new Map()).set(version, why))
     },
 
     remove(namespace, name, version) {
       const key = at(namespace, name)
       broken.get(key)?.delete(version)
+      resolved.delete(key)
       const left = (tools.get(key) ?? []).filter((one) => one.tool.version !== version)
       if (left.length > 0) tools.set(key, left)
       else tools.delete(key)
     },
 
     resolve(namespace, name, range, now) {
-      const versions = tools.get(at(namespace, name))
-      const [version, why] = brokenMatch(broken.get(at(namespace, name)), range) ?? []
-      if (version !== undefined && !versions?.some((one) => semver.gt(one.tool.version, version))) {
-        return failed('config-invalid', `'${name}' ${version} cannot be used: ${why}`, {
-          path: `${name}@${version}`,
-        })
+      const key = at(namespace, name)
+      const known = resolved.get(key)?.get(range ?? '')
+      if (known !== undefined) return known
+      const found = find(key, name, namespace, range, now)
+      // Only what no date can change is kept; the first change of any of its versions forgets it.
+      const versions = tools.get(key)
+      if (found.kind === 'found' && !versions?.some((one) => one.tool.deprecation?.removedAt !== undefined)) {
+        const ranges = resolved.get(key) ?? new Map<string, Resolution>()
+        if (ranges.size < MAX_RANGES) resolved.set(key, ranges.set(range ?? '', found))
       }
-      if (versions === undefined) {
-        return failed('tool-unknown', `no tool '${name}' in namespace '${namespace}'`, {
-          tool: name,
-          namespace,
-        })
-      }
-      const live = versions.filter(
-        (one) => (one.tool.deprecation?.removedAt ?? Number.POSITIVE_INFINITY) > now,
-      )
-      const found = range === undefined ? newest(live) : highestMatch(live, range)
-      if (found !== undefined) {
-        const twin = live.find(
-          (one) => one !== found && semver.compare(one.tool.version, found.tool.version) === 0,
-        )
-        if (twin === undefined || range === found.tool.version) return { kind: 'found', tool: found }
-        const both = [found.tool.version, twin.tool.version]
-        return failed('version-ambiguous', `'${name}' has two builds of one version: ${both.join(' and ')}`, {
-          versions: both,
-        })
-      }
-      const removed = range === undefined ? versions[0] : highestMatch(versions, range)
-      if (removed !== undefined) {
-        const replacement = removed.tool.deprecation?.replacement
-        return failed('tool-removed', `'${name}' ${removed.tool.version} is past its removal date`, {
-          version: removed.tool.version,
-          ...(replacement === undefined ? {} : { replacement }),
-        })
-      }
-      return failed('version-unmatched', `no live version of '${name}' matches '${range}'`, {
-        range: range ?? '*',
-        versions: live.map((one) => one.tool.version),
-      })
+      return found
     },
+
+    highest: (namespace, name) => tools.get(at(namespace, name))?.[0]?.tool,
 
     pinned: (namespace, name, digest) =>
       tools.get(at(namespace, name))?.find((one) => one.tool.digest === digest),
@@ -117,21 +160,12 @@ export function createCatalog(): Catalog {
   }
 }
 
-/** Without a range: the highest release, else the highest pre-release. */
-function newest(versions: readonly CatalogTool[]): CatalogTool | undefined {
-  return versions.find((one) => semver.prerelease(one.tool.version) === null) ?? versions[0]
-}
-
-function highestMatch(versions: readonly CatalogTool[], range: string): CatalogTool | undefined {
-  return versions.find((one) => one.tool.version === range || semver.satisfies(one.tool.version, range))
-}
-
-/** A broken version stands in the way only of those who would have got it. */
-function brokenMatch(versions: ReadonlyMap<string, string> | undefined, range: string | undefined) {
-  if (versions === undefined) return undefined
-  return [...versions]
-    .sort(([a], [b]) => semver.rcompare(a, b))
-    .find(([version]) => range === undefined || version === range || semver.satisfies(version, range))
+/** The one that is named, else the highest that matches; without a range the highest release, else the highest of all. */
+function choose(versions: readonly string[], range: string | undefined): string | undefined {
+  if (range !== undefined && versions.includes(range)) return range
+  const highestFirst = versions.toSorted((a, b) => semver.rcompare(a, b))
+  if (range !== undefined) return highestFirst.find((version) => semver.satisfies(version, range))
+  return highestFirst.find((version) => semver.prerelease(version) === null) ?? highestFirst[0]
 }
 
 function failed(failure: FailureId, message: string, details: JsonObject): Resolution {
@@ -139,11 +173,15 @@ function failed(failure: FailureId, message: string, details: JsonObject): Resol
 }
 
 function compile(tool: ResolvedTool): CatalogTool {
-  const inputs: Record<string, CompiledSchema> = {}
-  const outputs: Record<string, CompiledSchema> = {}
-  for (const operation of Object.values(tool.operations)) {
-    if (operation.inputSchema) inputs[operation.name] = compileSchema(operation.inputSchema, { closed: true })
-    if (operation.outputSchema) outputs[operation.name] = compileSchema(operation.outputSchema)
+  const inputs = new Map<string, CompiledSchema>()
+  const outputs = new Map<string, CompiledSchema>()
+  const masks = new Map<string, (input: Json) => Json>()
+  for (const { name, inputSchema, outputSchema } of Object.values(tool.operations)) {
+    if (inputSchema) {
+      inputs.set(name, compileSchema(inputSchema, { closed: true }))
+      masks.set(name, createWriteOnlyMask(inputSchema))
+    }
+    if (outputSchema) outputs.set(name, compileSchema(outputSchema))
   }
-  return Object.freeze({ tool, inputs, outputs })
+  return Object.freeze({ tool, inputs, outputs, masks })
 }

@@ -1,6 +1,11 @@
 // Declared state comes in here: read, planned, written all or nothing, and only then live.
 import type { Events } from '../event/event.ts'
-import { type Problem, readManifests, readManifestValue } from '../resource/manifest.ts'
+import {
+  type ManifestDocument,
+  type Problem,
+  readManifests,
+  readManifestValue,
+} from '../resource/manifest.ts'
 import { type DiffEntry, planApply } from '../resource/plan-apply.ts'
 import { toProblem } from '../resource/problem.ts'
 import { type ResolveOptions, resolveTool } from '../resource/resolve-tool.ts'
@@ -74,7 +79,7 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
       for (const row of await store.resources.list({ kind: 'Tool' })) {
         const [document] = readManifestValue(row.body, row.name).documents
         const resolved = document && resolveTool(document.manifest, options.resolve)
-        if (resolved?.tool) goLive(resolved.tool)
+        if (resolved?.tool) catalog.put(resolved.tool)
         else catalog.putBroken(row.namespace, row.name, row.version, whyBroken(resolved?.errors))
       }
     },
@@ -88,7 +93,7 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
         ...options.resolve,
         ...(namespace === undefined ? {} : { namespace }),
       })
-      const problems = [...unread, ...plan.problems]
+      const problems = [...unread, ...plan.problems, ...taken(plan.tools, catalog, documents)]
       const refused = { ok: false, diff: plan.diff, problems, rows: [] }
       if (documents.length === 0 && unread.length === 0)
         return { ...refused, problems: [nothingIn(sources[0]?.file)] }
@@ -161,6 +166,25 @@ function nothingIn(file = ''): Problem {
     fix: 'write at least one manifest',
     severity: 'error',
   }
+}
+
+/** S55: a name that a function of this program has is not for manifests. */
+function taken(
+  tools: readonly ResolvedTool[],
+  catalog: Catalog,
+  documents: readonly ManifestDocument[],
+): Problem[] {
+  return tools
+    .filter((tool) =>
+      catalog.list(tool.namespace).some((one) => one.type === 'native' && one.name === tool.name),
+    )
+    .map((tool) => {
+      const document = documents.find((one) => one.manifest.metadata.name === tool.name)
+      const path = ['metadata', 'name']
+      const message = `'${tool.name}' is a tool of this program itself`
+      const finding = { path, message, fix: 'use another name', severity: 'error' as const }
+      return toProblem(finding, document?.file ?? '', document?.at(path) ?? { line: 1, column: 1 })
+    })
 }
 
 function whyBroken(errors: readonly { readonly message: string }[] | undefined): string {

@@ -4,7 +4,7 @@ import type { ManifestDocument, Problem } from '../resource/manifest.ts'
 import { formatDiff } from '../resource/plan-apply.ts'
 import { CliError, EXIT } from './cli-error.ts'
 import { type ServerChoice, withClient } from './connect.ts'
-import { hasErrors, placeProblems, tellProblems, writeStream } from './manifest-problems.ts'
+import { hasErrors, placeProblems, sortProblems, tellProblems, writeStream } from './manifest-problems.ts'
 import type { Style } from './print.ts'
 import { withProgress } from './progress.ts'
 import { readManifestSet } from './read-manifests.ts'
@@ -21,17 +21,19 @@ export async function applyManifests(
   dryRun: boolean,
 ): Promise<ApplyReply> {
   const { documents, problems } = await readManifestSet(terminal, choice.file)
-  tellProblems(terminal, problems)
-  if (hasErrors(problems)) throw refused(problems)
+  if (hasErrors(problems)) {
+    tellProblems(terminal, problems)
+    throw refused(problems)
+  }
   const reply = await withClient(terminal, choice, (client) =>
     withProgress(terminal, dryRun ? 'comparing' : 'applying', () =>
       client.apply(writeStream(documents), { dryRun }),
     ),
   )
-  const placed = placeProblems(documents, reply.problems)
-  tellProblems(terminal, placed)
-  if (!reply.ok) throw refused(placed)
-  return { ...reply, problems: [...problems, ...placed], resources: reply.resources }
+  const all = sortProblems([...problems, ...placeProblems(documents, reply.problems)])
+  tellProblems(terminal, all)
+  if (!reply.ok) throw refused(all)
+  return { ...reply, problems: all }
 }
 
 export function refused(problems: readonly Problem[]): CliError {

@@ -33,11 +33,12 @@ export function checkFolder({ path }: DataFolder): Check {
 
 /** Takes the lock for a moment, which fails exactly while a server runs on the folder. */
 export async function checkLock(folder: DataFolder): Promise<Check> {
-  if (!existsSync(folder.path)) return ok('lock', 'free')
-  const { lockData } = await import('../store/sqlite/lock.ts')
+  // Nothing is made by looking: a lock without a database is the trace of a ledger that was lost.
+  if (!existsSync(folder.lockFile)) return ok('lock', 'free')
+  const { lockFile } = await import('../store/sqlite/lock.ts')
   const note = readServerNote(folder)
   try {
-    lockData(folder.path).release()
+    lockFile(folder.database).release()
   } catch (error) {
     if (note !== undefined && isAlive(note.pid)) return ok('lock', `held by the server, process ${note.pid}`)
     return warn(

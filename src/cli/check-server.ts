@@ -3,7 +3,8 @@ import { createClient } from '../client/client.ts'
 import { ClientError } from '../client/client-error.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 import { CliError, EXIT, messageOf } from './cli-error.ts'
-import { type FoundServer, findServer } from './find-server.ts'
+import { fixOf } from './failure-text.ts'
+import { type FoundServer, findServer, stoppingOf } from './find-server.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Past this, deadlines that callers send as wall time go wrong. */
@@ -20,14 +21,18 @@ export async function checkServer(terminal: Terminal, data: string | undefined):
     const missing = error.exit === EXIT.retryable ? warn : fail
     return [missing('server', error.message, error.fix ?? ''), checkOwnClock(terminal)]
   }
-  const client = createClient({ ...found, timeoutMs: TIMEOUT_MS })
+  const client = createClient({ url: found.url, token: found.token, timeoutMs: TIMEOUT_MS })
   try {
     const health = await client.health()
     const server = health.ready
       ? ok('server', `${found.url} takes calls`)
       : fail('server', `${found.url} takes no calls: ${health.reasons.join('; ')}`, 'see its log')
-    return [server, await checkAccess(() => client.listCalls({ limit: 1 })), checkSkew(terminal, health.at)]
+    const access = await checkAccess(terminal, () => client.listCalls({ limit: 1 }))
+    return [server, access, checkSkew(terminal, health.at)]
   } catch (error) {
+    const stopping = stoppingOf(found, error)
+    if (stopping !== undefined)
+      return [warn('server', stopping.message, stopping.fix ?? ''), checkOwnClock(terminal)]
     const fix = error instanceof ClientError ? (error.fix ?? '') : ''
     return [fail('server', messageOf(error), fix), checkOwnClock(terminal)]
   } finally {
@@ -35,12 +40,12 @@ export async function checkServer(terminal: Terminal, data: string | undefined):
   }
 }
 
-async function checkAccess(request: () => Promise<unknown>): Promise<Check> {
+async function checkAccess(terminal: Terminal, request: () => Promise<unknown>): Promise<Check> {
   try {
     await request()
     return ok('token', 'the server accepts it')
   } catch (error) {
-    const fix = error instanceof ClientError ? (error.fix ?? '') : ''
+    const fix = error instanceof ClientError ? (fixOf(error, terminal) ?? '') : ''
     return fail('token', messageOf(error), fix)
   }
 }

@@ -4,7 +4,7 @@ import { flagLabel, flagText, usageOf } from './help.ts'
 import { argLabel } from './parse-command-line.ts'
 
 export function renderCliDoc(commands: readonly CommandSpec[]): string {
-  const list = commands.map(({ name, summary }) => `| [\`writ ${name}\`](#writ-${name}) | ${summary} |`)
+  const list = commands.map(({ name, summary }) => `| [\`writ ${name}\`](#writ-${name}) | ${cell(summary)} |`)
   return `<!-- Made by scripts/cli-doc.ts from src/cli/command. Do not edit by hand. -->
 
 # Commands
@@ -32,7 +32,7 @@ the data folder: \`--data\`, else \`WRIT_DATA\`, else \`.writ\`. Its file \`serv
 | 3 | the request or the manifest is invalid |
 | 4 | denied |
 | 5 | open: the call runs, waits for approval, or is prepared |
-| 6 | failed, and the same command may be run again without harm |
+| 6 | failed, and may be run again without harm; a call with the same \`--key\` or \`--request-id\` |
 | 7 | failed |
 | 8 | unknown: the effect may have happened |
 | 9 | canceled |
@@ -50,7 +50,7 @@ function renderCommand(spec: CommandSpec): string {
   ]
   if (spec.args.length > 0) {
     const rows = spec.args.map(
-      (arg) => `| \`${argLabel(arg)}\` | ${cell(arg.description)}${arg.optional ? ' Optional.' : ''} |`,
+      (arg) => `| \`${cell(argLabel(arg))}\` | ${cell(arg.description)}${arg.optional ? ' Optional.' : ''} |`,
     )
     blocks.push(['| argument | meaning |', '|---|---|', ...rows].join('\n'))
   }

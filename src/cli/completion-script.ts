@@ -16,6 +16,13 @@ function flagWords(spec: CommandSpec): string[] {
   return [...words, '--help']
 }
 
+/** The flags that take the next word. */
+function valueFlags(spec: CommandSpec): string[] {
+  return Object.entries(spec.flags).flatMap(([name, flag]) =>
+    flag.type === 'boolean' ? [] : [`--${name}`, ...(flag.short ? [`-${flag.short}`] : [])],
+  )
+}
+
 /** `--output|-o` and what may follow it. */
 function valueCases(
   spec: CommandSpec,
@@ -40,18 +47,36 @@ function renderBash(commands: readonly CommandSpec[]): string {
             : undefined
       return `        ${names}) ${words ? `COMPREPLY=($(${words})); ` : ''}return ;;`
     })
-    const literals = spec.args.flatMap((arg) => arg.values ?? [])
+    const literals = spec.args.flatMap((arg, index) =>
+      arg.values ? [`        ${index}) words='${arg.values.join(' ')}' ;;`] : [],
+    )
     return [
       `    ${spec.name})`,
       '      case $previous in',
       ...values,
       '      esac',
-      `      words='${[...literals, ...flagWords(spec)].join(' ')}' ;;`,
+      // Which argument is being written: what the flags before it took is none.
+      `      _writ_position '${valueFlags(spec).join(' ')}'`,
+      '      case $position in',
+      ...literals,
+      '      esac',
+      `      words="$words ${flagWords(spec).join(' ')}" ;;`,
     ].join('\n')
   })
   return `# bash completion for writ. Load it with: source <(writ completion bash)
+_writ_position() {
+  local index word
+  position=0
+  for ((index = 2; index < COMP_CWORD; index++)); do
+    word=\${COMP_WORDS[index]}
+    case " $1 " in
+      *" $word "*) index=$((index + 1)) ;;
+      *) case $word in -?*) ;; *) position=$((position + 1)) ;; esac ;;
+    esac
+  done
+}
 _writ() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words=
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words= position=0
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} help --help --version' -- "$current"))
@@ -130,7 +155,12 @@ function renderFish(commands: readonly CommandSpec[]): string {
     const literals = spec.args.flatMap((arg) => arg.values ?? [])
     return [
       `complete -c writ -n __fish_use_subcommand -a ${spec.name} -d ${fishText(spec.summary)}`,
-      ...(literals.length > 0 ? [`complete -c writ ${when} -a '${literals.join(' ')}'`] : []),
+      // Said once, a literal is not offered again.
+      ...(literals.length > 0
+        ? [
+            `complete -c writ -n '__fish_seen_subcommand_from ${spec.name}; and not __fish_seen_subcommand_from ${literals.join(' ')}' -a '${literals.join(' ')}'`,
+          ]
+        : []),
       ...flags,
     ]
   })

@@ -1,8 +1,10 @@
 // The files of a server beside its database: the admin token, and the note that tells commands where it listens.
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -10,16 +12,19 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isJsonObject } from '../util/json.ts'
 import { CliError, codeOf, EXIT, messageOf } from './cli-error.ts'
 
 export interface DataFolder {
   readonly path: string
   readonly database: string
+  /** Made by the store beside its database, and never removed. */
+  readonly lockFile: string
   readonly tokenFile: string
   readonly serverFile: string
 }
@@ -29,21 +34,67 @@ export function dataFolderAt(cwd: string, path: string): DataFolder {
   return Object.freeze({
     path: at,
     database: join(at, 'writ.db'),
+    lockFile: join(at, 'writ.db.lock'),
     tokenFile: join(at, 'admin-token'),
     serverFile: join(at, 'server.json'),
   })
 }
 
-/** Makes the folder for its owner alone; one that is there keeps its rights. */
-export function makeDataFolder(folder: DataFolder): void {
-  try {
-    const made = mkdirSync(folder.path, { recursive: true, mode: 0o700 })
-    // The umask only takes rights away; parents made on the way have the same, which is more than they need.
-    if (made !== undefined) chmodSync(folder.path, 0o700)
-  } catch (error) {
-    throw new CliError(`the data folder ${folder.path} cannot be made: ${messageOf(error)}`, {
+/** Makes the folder for its owner alone; one that is there keeps its rights, which must let this process write. */
+export function makeDataFolder({ path }: DataFolder): void {
+  const found = lookAt(path)
+  if (found === undefined) {
+    makeFolders(path)
+    return
+  }
+  if (!found.isDirectory()) {
+    throw new CliError(`the data folder ${path} is a file`, {
       exit: EXIT.startFailed,
-      fix: 'choose another with --data, or mend the rights of its parent',
+      fix: 'choose another with --data, or move that file away',
+    })
+  }
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new CliError(`the data folder ${path} cannot be written: ${messageOf(error)}`, {
+      exit: EXIT.startFailed,
+      fix: 'run as its owner, or choose another with --data',
+    })
+  }
+}
+
+/** One at a time: where a file system makes no folders, such as /proc, Node's own recursive way never ends. */
+function makeFolders(path: string): void {
+  const missing = [path]
+  for (let at = dirname(path); isMissing(at); at = dirname(at)) missing.unshift(at)
+  for (const at of missing) {
+    try {
+      mkdirSync(at, { mode: 0o700 })
+    } catch (error) {
+      // Another start was faster; the lock decides between the two.
+      if (codeOf(error) === 'EEXIST') continue
+      throw new CliError(`the data folder ${path} cannot be made: ${messageOf(error)}`, {
+        exit: EXIT.startFailed,
+        fix: `choose another with --data, or see that you can write in ${dirname(at)}`,
+      })
+    }
+  }
+  // The umask may have taken rights of the owner away.
+  chmodSync(path, 0o700)
+}
+
+/** Below a file there is nothing either; making a folder there says so. */
+function isMissing(path: string): boolean {
+  return lookAt(path) === undefined && dirname(path) !== path
+}
+
+function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw new CliError(`the data folder cannot be looked at: ${messageOf(error)}`, {
+      exit: EXIT.startFailed,
+      fix: 'run as its owner, or choose another with --data',
     })
   }
 }
@@ -84,6 +135,10 @@ export function readOrMakeAdminToken(folder: DataFolder): { readonly token: stri
   try {
     // A link never replaces a file, and the name appears with the whole token behind it.
     linkSync(half, folder.tokenFile)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // Another start was faster: its token is the one.
+    return readOrMakeAdminToken(folder)
   } finally {
     rmSync(half, { force: true })
   }

@@ -4,6 +4,7 @@ import { didYouMean } from '../util/did-you-mean.ts'
 import { CliError, EXIT } from './cli-error.ts'
 import { COMMANDS } from './command/registry.ts'
 import { exitOfClientError } from './exit-of.ts'
+import { detailLines, fixOf, violationLines } from './failure-text.ts'
 import { renderHelp, renderOverview } from './help.ts'
 import { parseCommandLine } from './parse-command-line.ts'
 import { clean } from './print.ts'
@@ -18,7 +19,11 @@ export async function dispatch(words: readonly string[], terminal: Terminal): Pr
       return error.exit
     }
     if (error instanceof ClientError) {
-      say(terminal, error.message, violationLines(error), error.fix)
+      const lines = [
+        ...violationLines(error.violations, '(the whole document)'),
+        ...detailLines(error.details),
+      ]
+      say(terminal, error.message, lines, fixOf(error, terminal))
       return exitOfClientError(error)
     }
     reportBug(terminal, error)
@@ -70,12 +75,6 @@ function say(terminal: Terminal, message: string, lines: readonly string[], fix:
   terminal.err(`writ: ${clean(message)}\n`)
   for (const line of lines) terminal.err(`  ${clean(line)}\n`)
   if (fix) terminal.err(`Fix: ${clean(fix)}\n`)
-}
-
-function violationLines(error: ClientError): string[] {
-  return error.violations.map(
-    ({ path, message }) => `${path === '' ? '(the whole document)' : path}: ${message}`,
-  )
 }
 
 export function reportBug(terminal: Terminal, error: unknown): void {

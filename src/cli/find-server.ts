@@ -1,4 +1,5 @@
 // Which server a command talks to: the one that the environment names, else the one on the data folder.
+import { ClientError } from '../client/client-error.ts'
 import { CliError, EXIT, usageError } from './cli-error.ts'
 import { type DataFolder, dataFolderAt, isAlive, readAdminToken, readServerNote } from './data-folder.ts'
 import type { Terminal } from './terminal.ts'
@@ -6,6 +7,8 @@ import type { Terminal } from './terminal.ts'
 export interface FoundServer {
   readonly url: string
   readonly token: string
+  /** The process that says it is the server, where it was found through its data folder. */
+  readonly pid?: number
 }
 
 const DEFAULT_DATA = '.writ'
@@ -32,7 +35,7 @@ export function findServer(terminal: Terminal, data: string | undefined): FoundS
   if (note === undefined) {
     throw new CliError(`no Writ server runs on the data folder ${folder.path}`, {
       exit: EXIT.retryable,
-      fix: "run 'writ up', name its data folder with --data, or set WRIT_URL and WRIT_TOKEN",
+      fix: "run 'writ up', or wait if it was started just now; name its data folder with --data, or set WRIT_URL and WRIT_TOKEN",
     })
   }
   if (!isAlive(note.pid)) {
@@ -48,7 +51,17 @@ export function findServer(terminal: Terminal, data: string | undefined): FoundS
       fix: 'set WRIT_TOKEN to a token of that server',
     })
   }
-  return { url: note.url, token: found }
+  return { url: note.url, token: found, pid: note.pid }
+}
+
+/** A server whose process runs and that takes no connections is on its way out: another one could not start yet. */
+export function stoppingOf({ pid }: FoundServer, error: unknown): CliError | undefined {
+  if (!(error instanceof ClientError) || error.kind !== 'unreachable') return undefined
+  if (pid === undefined || !isAlive(pid)) return undefined
+  return new CliError(`the server is stopping: process ${pid} takes no new connections and lets calls end`, {
+    exit: EXIT.retryable,
+    fix: "wait until it has ended, then run 'writ up'",
+  })
 }
 
 function checkUrl(text: string): string {

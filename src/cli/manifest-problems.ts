@@ -4,7 +4,14 @@ import { formatProblem, type ManifestDocument, type Problem } from '../resource/
 import type { Terminal } from './terminal.ts'
 
 export function tellProblems(terminal: Terminal, problems: readonly Problem[]): void {
-  for (const problem of problems) terminal.err(`${formatProblem(problem)}\n`)
+  for (const problem of sortProblems(problems)) terminal.err(`${formatProblem(problem)}\n`)
+}
+
+/** By where they are, as a person goes through a file; whoever found them. */
+export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted(
+    (a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) || a.line - b.line || a.column - b.column,
+  )
 }
 
 export function hasErrors(problems: readonly Problem[]): boolean {

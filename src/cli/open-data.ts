@@ -1,52 +1,32 @@
-// Takes a data folder for one server: the folder, its lock, and the token of its admin.
-import { existsSync } from 'node:fs'
+// What a server finds in its data folder before it starts: the folder, the token of its admin, and whether a ledger is there.
+import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../config/config-schema.ts'
-import { type DataLock, lockData } from '../store/sqlite/lock.ts'
-import { CliError, EXIT, messageOf } from './cli-error.ts'
-import {
-  type DataFolder,
-  dataFolderAt,
-  isAlive,
-  makeDataFolder,
-  readOrMakeAdminToken,
-  readServerNote,
-} from './data-folder.ts'
+import { CliError, EXIT } from './cli-error.ts'
+import { type DataFolder, dataFolderAt, makeDataFolder, readOrMakeAdminToken } from './data-folder.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A data folder that this process holds, with the token of its admin. */
+/** A data folder with the token of its admin. It is not held yet: the store takes the lock as it opens (S52). */
 export interface OpenData {
   readonly folder: DataFolder
-  readonly lock: DataLock
   readonly token: string
   /** Where the token came from, for the operator to read. */
   readonly tokenFrom: 'environment' | 'file' | 'new file'
+  /** A server ran here before, and its ledger is gone: what its keys stood for can happen again. */
+  readonly ledgerLost: boolean
 }
 
-/** Takes the folder for this process, or says who has it. In `production` the token comes from the environment (S51). */
+/** Makes the folder where there is none. In `production` the token comes from the environment (S51). */
 export function openData(terminal: Terminal, config: Config): OpenData {
   const folder = dataFolderAt(terminal.cwd, config.data)
   makeDataFolder(folder)
-  const lock = lockFolder(folder)
-  try {
-    return { folder, lock, ...adminToken(folder, config) }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
+  const ledgerLost = isLedgerLost(folder)
+  return { folder, ledgerLost, ...adminToken(folder, config) }
 }
 
-function lockFolder(folder: DataFolder): DataLock {
-  try {
-    return lockData(folder.path)
-  } catch (error) {
-    const note = readServerNote(folder)
-    throw new CliError(messageOf(error), {
-      exit: EXIT.startFailed,
-      ...(note && isAlive(note.pid)
-        ? { fix: `process ${note.pid} listens on ${note.url}: use or stop that one` }
-        : {}),
-    })
-  }
+/** Looked at before this start leaves traces of its own. */
+function isLedgerLost({ database, lockFile, tokenFile }: DataFolder): boolean {
+  const kept = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0
+  return !kept && (existsSync(tokenFile) || existsSync(lockFile))
 }
 
 function adminToken(folder: DataFolder, config: Config): Pick<OpenData, 'token' | 'tokenFrom'> {

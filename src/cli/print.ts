@@ -24,6 +24,12 @@ async function renderData(format: 'json' | 'yaml', value: unknown): Promise<stri
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
+/** A stream of YAML documents, each ready to be taken for itself. */
+export async function renderDocuments(values: readonly unknown[]): Promise<string> {
+  const documents = await Promise.all(values.map((value) => renderData('yaml', value)))
+  return documents.map((document) => `---\n${document}`).join('')
+}
+
 export function renderTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

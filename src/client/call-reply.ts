@@ -14,8 +14,8 @@ export interface CallFailure extends Failure {
 }
 
 export interface CallReply {
-  /** Writ's own id of the call. */
-  readonly callId: string
+  /** Writ's own id of the call. Absent for a dry run, which leaves nothing to be found (S17). */
+  readonly callId?: string
   readonly state: CallState
   /** Whether this is an outcome, which never changes. */
   readonly final: boolean
@@ -32,18 +32,26 @@ export interface CallReply {
   readonly status: number
 }
 
-export function readCallReply(got: Got): CallReply {
+/** Whether `got` is the answer to the call `asked`, and not a refusal before there was one. */
+export function isAnswerTo(asked: JsonObject, got: Got): boolean {
+  if (got.headers['writ-call-id'] !== undefined) return true
+  // A dry run is known by the id that its caller chose; a refusal at the edge has one of its own.
+  const id = asked.request_id ?? asked.call_id
+  return asked.dry_run === true && id !== undefined && (got.body.request_id ?? got.body.call_id) === id
+}
+
+export function readCallReply(asked: JsonObject, got: Got): CallReply {
   const { body, status } = got
   if (isCallResource(body)) return { ...readResource(body), body, status }
-  const callId = textOf(got.headers['writ-call-id'])
-  if (callId === undefined) {
+  if (!isAnswerTo(asked, got)) {
     throw new ClientError(`the server answered with status ${status} and no call`, {
       kind: 'unexpected',
       status,
       fix: 'check that WRIT_URL names a Writ server and nothing in front of it',
     })
   }
-  return { callId, ...readEnvelope(body), body, status }
+  const callId = textOf(got.headers['writ-call-id'])
+  return { ...(callId === undefined ? {} : { callId }), ...readEnvelope(body), body, status }
 }
 
 /** A call as the server keeps it, read like an answer. */

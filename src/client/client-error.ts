@@ -1,6 +1,6 @@
 // Everything that can go wrong between a client and its server, as one error with a kind.
 import type { FailureId } from '../contract/failures.ts'
-import type { Violation } from '../util/json.ts'
+import type { JsonObject, Violation } from '../util/json.ts'
 
 export type ClientErrorKind =
   /** No connection: nothing was sent. */
@@ -19,6 +19,7 @@ export interface ClientErrorOptions {
   readonly failure?: FailureId
   readonly retryable?: boolean
   readonly violations?: readonly Violation[]
+  readonly details?: JsonObject
   readonly cause?: unknown
 }
 
@@ -32,6 +33,9 @@ export class ClientError extends Error {
   /** The same request may be sent again without harm. */
   readonly retryable: boolean
   readonly violations: readonly Violation[]
+  /** `error.details` of the answer, as it came; empty where there was none. */
+  readonly details: JsonObject
+  readonly #options: ClientErrorOptions
 
   constructor(message: string, options: ClientErrorOptions) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
@@ -41,5 +45,12 @@ export class ClientError extends Error {
     this.failure = options.failure
     this.retryable = options.retryable ?? false
     this.violations = options.violations ?? []
+    this.details = options.details ?? {}
+    this.#options = options
+  }
+
+  /** The same error with another hint. */
+  withFix(fix: string): ClientError {
+    return new ClientError(this.message, { ...this.#options, fix })
   }
 }

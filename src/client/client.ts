@@ -4,7 +4,7 @@ import type { CallState } from '../contract/answer.ts'
 import type { CallResource } from '../contract/schema/call-resource.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { ApplyReply, CallPage, ExplainReply, HealthReply, Resource } from './api.ts'
-import { type CallReply, readCallReply } from './call-reply.ts'
+import { type CallReply, isAnswerTo, readCallReply } from './call-reply.ts'
 import { ClientError } from './client-error.ts'
 import { ask, exchange, refusalOf, type Target } from './exchange.ts'
 
@@ -47,7 +47,7 @@ export interface Client {
   call(body: JsonObject, options?: CallRequestOptions): Promise<CallReply>
   getCall(id: string): Promise<CallResource>
   listCalls(options?: CallListOptions): Promise<CallPage>
-  /** `canceling` is false when the call had already ended. */
+  /** `canceling` is false when the call had already ended, or is open and does not run. */
   cancelCall(id: string): Promise<{ readonly canceling: boolean; readonly call: CallResource }>
   /** Manifests as YAML or JSON text; all or nothing. What is wrong with them is a reply, not an error. */
   apply(manifests: string | Uint8Array, options?: ApplyOptions): Promise<ApplyReply>
@@ -97,8 +97,8 @@ export function createClient(options: ClientOptions): Client {
         timeoutMs: wait === undefined ? 0 : wait * 1000 + WAIT_SLACK_MS,
       })
       // Refused before it was a call, such as without a valid token.
-      if (got.status >= 400 && got.headers['writ-call-id'] === undefined) throw refusalOf(got)
-      return readCallReply(got)
+      if (got.status >= 400 && !isAnswerTo(body, got)) throw refusalOf(got)
+      return readCallReply(body, got)
     },
 
     async getCall(id) {

@@ -79,6 +79,7 @@ export function refusalOf(got: Got): ClientError {
     status: got.status,
     retryable: error.retryable === true,
     violations: violationsOf(details),
+    details,
     ...(failure !== undefined && isFailureId(failure) ? { failure } : {}),
     ...(typeof details.fix === 'string' ? { fix: details.fix } : {}),
   })

@@ -143,6 +143,7 @@ const EVENT_NAMES = Object.keys({
   'attempt:failed': true,
   'entry:unknown': true,
   'tool:crashed': true,
+  'call:faulted': true,
   'recovery:ended': true,
   'tool:applied': true,
   'store:failed': true,

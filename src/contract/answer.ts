@@ -18,12 +18,16 @@ export function isOutcome(state: CallState): state is Outcome {
   return (OUTCOMES as readonly string[]).includes(state)
 }
 
-export interface Usage {
+/** What a tool says that its last send has cost. */
+export interface ToolUsage {
+  readonly cpuMs?: number
+  readonly memoryPeakMb?: number
+}
+
+export interface Usage extends ToolUsage {
   readonly durationMs: number
   /** The number of the last send, 0 if none (S24). */
   readonly attempt: number
-  readonly cpuMs?: number
-  readonly memoryPeakMb?: number
 }
 
 export interface Answer {

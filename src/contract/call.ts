@@ -34,6 +34,15 @@ export interface Claims {
   readonly authProfile?: string
   readonly secretRef?: string
   readonly actor?: string
+  /** Which send the caller takes this to be. Nothing is decided by it: the ledger counts (S24). */
+  readonly attempt?: number
+}
+
+/** What a four-outcome request says of its own surroundings. Told on to four-outcome tools; nothing is decided by it. */
+export interface Echo {
+  /** `timezone` and `env` always; `locale`, `clock`, `scopes` and whatever else 004 leaves open where given. */
+  readonly context: JsonObject
+  readonly provenance: JsonObject
 }
 
 export interface Call {
@@ -63,8 +72,8 @@ export interface Call {
   readonly trace: Trace
   readonly constraints: Constraints
   readonly claims: Claims
-  /** What the dialect needs again to encode the answer, such as an id that was not valid. */
-  readonly echo?: JsonObject
+  /** Absent where the dialect has no words for it. */
+  readonly echo?: Echo
   readonly warnings: readonly string[]
 }
 

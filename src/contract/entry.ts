@@ -1,5 +1,6 @@
 // One intended effect, found by its key: what runs, who owns it, how far it got.
 import type { Json, JsonObject } from '../util/json.ts'
+import type { ToolUsage } from './answer.ts'
 import type { Trace } from './call.ts'
 import type { EffectState } from './effect.ts'
 import type { Failure } from './failure.ts'
@@ -47,6 +48,8 @@ export interface EntryOutcome {
   readonly sideEffects: readonly JsonObject[]
   readonly warnings: readonly string[]
   readonly commitToken?: string
+  /** What the tool said it used. */
+  readonly usage?: ToolUsage
 }
 
 export interface Entry {
@@ -83,7 +86,7 @@ export interface Entry {
   readonly attempts: number
   readonly approvalId?: string
   readonly outcome?: EntryOutcome
-  /** Set by any replica; the owner looks at it before each send. */
+  /** For replicas: any of them may set it, and the owner of the entry looks at it. */
   readonly cancelRequested: boolean
   readonly createdAt: number
   readonly settledAt?: number

@@ -10,4 +10,6 @@ export interface Failure {
   readonly details: JsonObject
   /** The safe answer for this very call (S24). */
   readonly retryable: boolean
+  /** What to do in this very case, where that is more exact than the row's; see `fixOf`. */
+  readonly fix?: string
 }

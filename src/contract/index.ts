@@ -8,6 +8,7 @@ export {
   type OpenState,
   OUTCOMES,
   type Outcome,
+  type ToolUsage,
   type Usage,
 } from './answer.ts'
 export {
@@ -17,6 +18,7 @@ export {
   type Constraints,
   DIALECT_NAMES,
   type DialectName,
+  type Echo,
   JITTERS,
   type Jitter,
   type Trace,
@@ -60,7 +62,14 @@ export {
   type RetryRule,
   type V1Status,
 } from './failures.ts'
-export { exitCodeOf, fourOutcomeStatusOf, httpStatusOf, v1StatusOf, wireDetailsOf } from './projection.ts'
+export {
+  exitCodeOf,
+  fixOf,
+  fourOutcomeStatusOf,
+  httpStatusOf,
+  v1StatusOf,
+  wireDetailsOf,
+} from './projection.ts'
 export { type CallResource, CallResourceSchema } from './schema/call-resource.ts'
 export {
   type FourOutcomeRequest,

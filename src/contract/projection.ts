@@ -13,6 +13,8 @@ export interface FailureFacts {
   readonly harmless?: boolean
   /** What the tool itself said about trying again, and whether its effect rule lets that count (S24). */
   readonly said?: { readonly retryable: boolean; readonly counts: boolean }
+  /** What to do in this very case; the row's hint where absent. */
+  readonly fix?: string
 }
 
 /** Makes a failure. `retryable` is the safe answer for this very call, `details.transient` the raw one (S24). */
@@ -24,7 +26,13 @@ export function createFailure(id: FailureId, facts: FailureFacts = {}): Failure 
   const retryable = transient && safe && facts.harmless !== false
   const details: JsonObject =
     transient && !retryable ? { transient: true, ...facts.details } : (facts.details ?? {})
-  return { id, message: facts.message ?? row.summary, details, retryable }
+  return {
+    id,
+    message: facts.message ?? row.summary,
+    details,
+    retryable,
+    ...(facts.fix === undefined ? {} : { fix: facts.fix }),
+  }
 }
 
 /** S22: a second send does no harm, so a transient fault may be tried again even after a byte has left. */
@@ -61,6 +69,23 @@ export function exitCodeOf(answer: Pick<Answer, 'state' | 'failure'>): number {
   return exitCode(answer.state, answer.failure?.retryable ?? false)
 }
 
+const FIND_OUT =
+  'It may have happened: find out from the tool; do not send it again until you know. Its key stays held meanwhile.'
+const REPEAT = 'It may have happened, and a repeat is harmless: send it again with the same key.'
+const GOES_ON = 'It goes on without this call: ask again with the same key to hear how it ends.'
+
+/**
+ * What to do about a failure, by what is known of the effect. Where it may have happened and a repeat could do harm,
+ * nothing advises to send again, not even a hint that was made for the case.
+ */
+export function fixOf(failure: Failure, effect: EffectState): string {
+  const row = failureRow(failure.id)
+  if (effect === 'unknown' && !failure.retryable) return row.fixUnknown ?? FIND_OUT
+  if (failure.fix !== undefined) return failure.fix
+  if (effect === 'unknown') return REPEAT
+  return effect === 'pending' && row.retry !== 'wait' ? GOES_ON : row.fix
+}
+
 /** What `error.details` holds in every dialect: the case, the row, the fix and the effect (design section 3). */
 export function wireDetailsOf(answer: Answer, failure: Failure): JsonObject {
   const row = failureRow(failure.id)
@@ -68,7 +93,7 @@ export function wireDetailsOf(answer: Answer, failure: Failure): JsonObject {
     ...failure.details,
     failure: failure.id,
     dotted_code: row.dotted,
-    fix: row.fix,
+    fix: fixOf(failure, answer.effect),
     effect: answer.effect,
   }
 }

@@ -9,7 +9,7 @@ export const TRANSITIONS: Record<EntryState, readonly EntryState[]> = {
   // Back to intended is the next attempt, where the table S22 allows one.
   sent: ['intended', 'done', 'not-done', 'unknown', 'prepared', 'canceled'],
   // A retryable failure whose effect is not-done is continued by a later call (S16).
-  'not-done': ['intended'],
+  'not-done': ['intended', 'awaiting-approval'],
   // To intended only where a repeat is harmless (S22): the next send finds out what became of the last.
   unknown: ['reconciling', 'done', 'not-done', 'intended'],
   reconciling: ['unknown', 'done', 'not-done', 'intended'],

@@ -1,18 +1,19 @@
 // What earlier lives of the process left behind. Runs before any call is taken.
 //
 // A write that was intended and not settled may have been sent: it becomes unknown and is never sent again. A read did
-// nothing: it is closed, and its key is free.
+// nothing: it is closed, and its key is free. A call that was accepted is closed by what became of its entry.
 import { type Answer, isOutcome } from '../contract/answer.ts'
 import type { CallRecord, DialectName, Trace } from '../contract/call.ts'
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
-import { createFailure, stateOf } from '../contract/projection.ts'
+import { createFailure } from '../contract/projection.ts'
 import type { Events } from '../event/event.ts'
+import { resultOfEntry } from '../pipeline/result.ts'
+import type { CallResult } from '../pipeline/stages.ts'
 import type { Store } from '../store/store.ts'
 import type { World } from '../util/world.ts'
 
 const PAGE = 500
-const NO_TRACE: Trace = { traceId: '', spanId: '' }
 
 export interface Recovered {
   readonly unknown: number
@@ -45,30 +46,11 @@ async function closeEntry(world: World, store: Store, entry: Entry): Promise<voi
   const failure = interrupted(entry.readOnly)
   const to = entry.readOnly ? 'not-done' : 'unknown'
   const at = world.clock.now()
-  const effect = entry.readOnly ? 'none' : 'unknown'
-  const record: CallRecord = {
-    namespace: entry.namespace,
-    id: entry.callId,
-    requestId: entry.requestId,
-    dialect: entry.dialect as DialectName,
-    actor: entry.caller.actor,
-    tool: entry.tool,
-    version: entry.version,
-    operation: entry.operation,
-    entryId: entry.id,
-    state: stateOf(failure, effect),
-    effect,
-    epoch: world.epoch,
-    createdAt: entry.createdAt,
-    endedAt: at,
-    answer: {
-      ...answer(entry.callId, entry.requestId, entry.trace, failure, at - entry.createdAt),
-      state: stateOf(failure, effect),
-      final: isOutcome(stateOf(failure, effect)),
-      effect,
-      tool: { name: entry.tool, operation: entry.operation, version: entry.version, digest: entry.digest },
-    },
-  }
+  // The intent was for one more send, and nobody knows whether it left.
+  const attempts = entry.attempts + 1
+  const outcome = { failure, sideEffects: [], warnings: [] }
+  const result = { ...resultOfEntry({ ...entry, state: to, attempts, outcome }), replayed: false }
+  const known = await store.calls.get(entry.namespace, entry.callId)
   await store.ledger.settle({
     namespace: entry.namespace,
     entry: {
@@ -77,51 +59,45 @@ async function closeEntry(world: World, store: Store, entry: Entry): Promise<voi
       key: entry.key,
       revision: entry.revision,
       path: [to],
-      set: { epoch: world.epoch, outcome: { failure, sideEffects: [], warnings: [] }, settledAt: at },
+      set: { epoch: world.epoch, attempts, outcome, settledAt: at },
     },
-    calls: [record],
+    calls: [ended(world, known ?? recordOf(entry), result, at)],
     evidence: [
       {
         namespace: entry.namespace,
         callId: entry.callId,
         type: 'tool.interrupted',
         at,
-        body: { entry_id: entry.id, effect },
+        body: { entry_id: entry.id, effect: result.effect },
       },
     ],
   })
 }
 
-/** Accepted, and never as far as an entry: nothing was sent. */
+/** Accepted and never ended. Where its entry is not on record, nothing was sent for it. */
 async function closeCall(world: World, store: Store, call: CallRecord): Promise<void> {
-  const failure = interrupted(true)
+  const entry = call.entryId === undefined ? undefined : await store.entries.get(call.namespace, call.entryId)
+  const nothing: CallResult = {
+    state: 'failed',
+    effect: 'none',
+    failure: interrupted(true),
+    attempt: 0,
+    replayed: false,
+    warnings: [],
+    sideEffects: [],
+  }
+  const result = entry === undefined ? nothing : resultOfEntry(entry)
   const at = world.clock.now()
-  const state = stateOf(failure, 'none')
   await store.ledger.settle({
     namespace: call.namespace,
-    calls: [
-      {
-        ...call,
-        state,
-        effect: 'none',
-        epoch: world.epoch,
-        endedAt: at,
-        answer: {
-          ...answer(call.id, call.requestId, call.answer?.trace ?? NO_TRACE, failure, at - call.createdAt),
-          state,
-          final: true,
-          effect: 'none',
-          tool: { name: call.tool, operation: call.operation },
-        },
-      },
-    ],
+    calls: [ended(world, call, result, at)],
     evidence: [
       {
         namespace: call.namespace,
         callId: call.id,
         type: 'request.interrupted',
         at,
-        body: { effect: 'none' },
+        body: { effect: result.effect, ...(entry === undefined ? {} : { entry_id: entry.id }) },
       },
     ],
   })
@@ -131,21 +107,69 @@ function interrupted(harmless: boolean): Failure {
   return createFailure('interrupted', { harmless, said: { retryable: true, counts: harmless } })
 }
 
-function answer(
+/** The call that claimed an entry, as far as the entry knows it. */
+function recordOf(entry: Entry): CallRecord {
+  return {
+    namespace: entry.namespace,
+    id: entry.callId,
+    requestId: entry.requestId,
+    dialect: entry.dialect as DialectName,
+    actor: entry.caller.actor,
+    tool: entry.tool,
+    version: entry.version,
+    operation: entry.operation,
+    entryId: entry.id,
+    state: 'running',
+    effect: 'pending',
+    epoch: entry.epoch,
+    createdAt: entry.createdAt,
+    answer: runningAnswer(entry.callId, entry.requestId, entry.trace, entry.tool, entry.operation),
+  }
+}
+
+function runningAnswer(
   callId: string,
   requestId: string,
   trace: Trace,
-  failure: Failure,
-  durationMs: number,
-): Omit<Answer, 'state' | 'final' | 'effect' | 'tool'> {
+  name: string,
+  operation: string,
+): Answer {
   return {
     callId,
     requestId,
-    failure,
-    usage: { durationMs: Math.max(0, durationMs), attempt: 0 },
+    state: 'running',
+    final: false,
+    effect: 'pending',
+    usage: { durationMs: 0, attempt: 0 },
     trace,
+    tool: { name, operation },
     replayed: false,
     warnings: [],
     sideEffects: [],
   }
 }
+
+function ended(world: World, call: CallRecord, result: CallResult, at: number): CallRecord {
+  const { state, effect, output: _, failure, attempt, replayed, tool } = result
+  const final = isOutcome(state)
+  const known = call.answer ?? runningAnswer(call.id, call.requestId, NO_TRACE, call.tool, call.operation)
+  return {
+    ...call,
+    state,
+    effect,
+    epoch: world.epoch,
+    ...(final ? { endedAt: at } : {}),
+    answer: {
+      ...known,
+      state,
+      final,
+      effect,
+      ...(failure === undefined ? {} : { failure }),
+      usage: { durationMs: Math.max(0, at - call.createdAt), attempt },
+      tool: { ...known.tool, ...tool },
+      replayed,
+    },
+  }
+}
+
+const NO_TRACE: Trace = { traceId: '', spanId: '' }

@@ -56,6 +56,8 @@ export interface EventMap {
     readonly tool_id: string
     readonly failure: string
   }
+  /** A bug in Writ ended a call. */
+  'call:faulted': { readonly call_id: string; readonly error: string }
   /** A function of this program threw something that is not meant for callers. */
   'tool:crashed': { readonly call_id: string; readonly tool_id: string; readonly error: string }
   /** What a start found of earlier lives of the process. */
@@ -90,8 +92,22 @@ export function createEvents(): Events {
     },
     emit(name, event) {
       const set = listeners.get(name)
-      if (set) for (const listener of set) (listener as Listener<typeof name>)(event)
+      if (set === undefined) return
+      for (const listener of set) {
+        guarded(() => (listener as Listener<typeof name>)(event))
+      }
     },
     heard: (name) => (listeners.get(name)?.size ?? 0) > 0,
+  }
+}
+
+/** Whoever listens must not be able to stop a call. A fault of theirs still ends up where the program's others do. */
+export function guarded(listen: () => void): void {
+  try {
+    listen()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
   }
 }

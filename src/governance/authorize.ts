@@ -1,6 +1,8 @@
 // What governance answers about these very arguments. Pure: the facts are passed in; the most restrictive answer wins (S42).
 import type { ApprovalTrigger, ResolvedOperation } from '../resource/resolved-tool.ts'
+import { canonicalJson } from '../util/canonical.ts'
 import type { Json } from '../util/json.ts'
+import { writeOnlyPaths } from '../util/json-schema.ts'
 import { readPointer } from '../util/pointer.ts'
 
 export type Decision =
@@ -9,7 +11,8 @@ export type Decision =
 
 export function authorize(operation: ResolvedOperation, input: Json | undefined): Decision {
   if (operation.approvalTriggers.length === 0) return ALLOW
-  const reasons = operation.approvalTriggers.filter((trigger) => fires(trigger, input)).map(reasonOf)
+  const fired = operation.approvalTriggers.filter((trigger) => fires(trigger, input))
+  const reasons = fired.map((trigger) => reasonOf(trigger, operation))
   return reasons.length === 0 ? ALLOW : { kind: 'require-approval', reasons }
 }
 
@@ -52,13 +55,14 @@ function ordered(
 
 function same(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true
-  return (
-    typeof left === 'object' && typeof right === 'object' && JSON.stringify(left) === JSON.stringify(right)
-  )
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  return canonicalJson(left) === canonicalJson(right)
 }
 
-function reasonOf(trigger: ApprovalTrigger): string {
+/** The value that a sensitive field is compared with may be that field's value (S5). */
+function reasonOf(trigger: ApprovalTrigger, { inputSchema }: ResolvedOperation): string {
   if (trigger.reason !== undefined) return trigger.reason
-  const value = trigger.value === undefined ? '' : ` ${JSON.stringify(trigger.value)}`
+  const sensitive = inputSchema !== undefined && writeOnlyPaths(inputSchema).length > 0
+  const value = trigger.value === undefined || sensitive ? '' : ` ${JSON.stringify(trigger.value)}`
   return `${trigger.field} ${trigger.op}${value}`
 }

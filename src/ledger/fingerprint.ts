@@ -33,8 +33,9 @@ export function fingerprintOf(
   rule: EffectRule,
   where: { readonly namespace: string; readonly tool: string; readonly operation: string },
   input: Json | undefined,
+  payloadText: string,
 ): Fingerprint {
-  const payloadHash = sha256Hex(serialize(input))
+  const payloadHash = sha256Hex(payloadText)
   if (rule.identity === undefined) return { payloadHash, fingerprint: payloadHash, fields: [] }
   const fields = rule.identity.fields
   const values = valuesOf(input, fields)

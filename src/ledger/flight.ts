@@ -20,77 +20,92 @@ export type JoinResult<R> =
   | { readonly kind: 'owner' }
   | { readonly kind: 'left'; readonly why: 'time' | 'canceled' }
 
-export interface Flight<R> {
-  /** What the owner means to run; compared with what others ask for under the same key. */
-  readonly entry: Entry
-  /** Whether anybody but the owner waits. */
-  readonly shared: boolean
-  join(joiner: Joiner): Promise<JoinResult<R>>
-  /** A joiner that became the owner runs its own payload. */
-  take(entry: Entry): void
-  land(result: R): void
-  release(): void
-  /** The outcome is in the store: the flight is no longer needed to find it. */
-  forget(): void
-}
-
 export interface Flights<R> {
   find(scope: string, key: string): Flight<R> | undefined
   /** The caller has just seen that there is none. */
   reserve(entry: Entry): Flight<R>
+  /** A flight that nobody can find or join. */
+  hidden(entry: Entry): Flight<R>
+  /** Whether somebody works on this entry. */
+  isWorking(entryId: string): boolean
   readonly size: number
+}
+
+export function createFlights<R>(world: World): Flights<R> {
+  const flights = new Map<string, Flight<R>>()
+  return {
+    find: (scope, key) => flights.get(idOf(scope, key)),
+    reserve(entry) {
+      const flight = new Flight<R>(entry, world, flights)
+      flights.set(idOf(entry.scope, entry.key), flight)
+      return flight
+    },
+    isWorking: (entryId) => flights.values().some((flight) => flight.entry.id === entryId),
+    hidden: (entry) => new Flight<R>(entry, world, flights),
+    get size() {
+      return flights.size
+    },
+  }
+}
+
+/** A scope is JSON text and ends in a bracket, so no key can make two of these meet. */
+function idOf(scope: string, key: string): string {
+  return scope + key
 }
 
 interface Waiting<R> extends Joiner {
   readonly settle: (result: JoinResult<R>) => void
 }
 
-export function createFlights<R>(world: World): Flights<R> {
-  const flights = new Map<string, Flight<R>>()
-  const at = (scope: string, key: string) => `${scope}\n${key}`
+export class Flight<R> {
+  readonly #world: World
+  readonly #flights: Map<string, Flight<R>>
+  #entry: Entry
+  #waiting: Set<Waiting<R>> | undefined
+  #landed: { readonly result: R } | undefined
 
-  return {
-    find: (scope, key) => flights.get(at(scope, key)),
+  constructor(entry: Entry, world: World, flights: Map<string, Flight<R>>) {
+    this.#entry = entry
+    this.#world = world
+    this.#flights = flights
+  }
 
-    reserve(reserved) {
-      const waiting = new Set<Waiting<R>>()
-      const id = at(reserved.scope, reserved.key)
-      let entry = reserved
-      let landed: R | undefined
-      const flight: Flight<R> = {
-        get entry() {
-          return entry
-        },
-        take(next) {
-          entry = next
-        },
-        get shared() {
-          return waiting.size > 0
-        },
-        join: (joiner) =>
-          landed !== undefined
-            ? Promise.resolve({ kind: 'landed', result: landed })
-            : waitFor(world, waiting, joiner),
-        land(result) {
-          landed = result
-          for (const one of [...waiting]) one.settle({ kind: 'landed', result })
-        },
-        release() {
-          const next = longest(waiting)
-          if (next === undefined) flights.delete(id)
-          else next.settle({ kind: 'owner' })
-        },
-        forget() {
-          if (flights.get(id) === flight) flights.delete(id)
-        },
-      }
-      flights.set(id, flight)
-      return flight
-    },
+  /** What the owner means to run; compared with what others ask for under the same key. */
+  get entry(): Entry {
+    return this.#entry
+  }
 
-    get size() {
-      return flights.size
-    },
+  /** Whether anybody but the owner waits. */
+  get shared(): boolean {
+    return this.#waiting !== undefined && this.#waiting.size > 0
+  }
+
+  join(joiner: Joiner): Promise<JoinResult<R>> {
+    if (this.#landed !== undefined) return Promise.resolve({ kind: 'landed', result: this.#landed.result })
+    this.#waiting ??= new Set()
+    return waitFor(this.#world, this.#waiting, joiner)
+  }
+
+  /** A joiner that became the owner runs its own payload. */
+  take(entry: Entry): void {
+    this.#entry = entry
+  }
+
+  land(result: R): void {
+    this.#landed = { result }
+    if (this.#waiting) for (const one of [...this.#waiting]) one.settle({ kind: 'landed', result })
+  }
+
+  release(): void {
+    const next = this.#waiting && longest(this.#waiting)
+    if (next === undefined) this.forget()
+    else next.settle({ kind: 'owner' })
+  }
+
+  /** The outcome is in the store, or there is none: the flight is no longer needed to find it. */
+  forget(): void {
+    const id = idOf(this.#entry.scope, this.#entry.key)
+    if (this.#flights.get(id) === this) this.#flights.delete(id)
   }
 }
 

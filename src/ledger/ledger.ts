@@ -19,10 +19,18 @@ export interface Ending {
 
 export interface Ledger {
   readonly failed: Error | undefined
+  /** Notes should be waited for. */
+  readonly behind: boolean
   find(scope: string, key: string): Promise<Entry | undefined>
   findByIdentity(identity: string, since: number): Promise<Entry | undefined>
   /** Durable before the first send. Gives the entry as written, or what stands in the way. */
-  intend(entry: Entry, uniqueSince: number | undefined, facts: readonly Fact[]): Promise<IntendResult>
+  intend(
+    entry: Entry,
+    uniqueSince: number | undefined,
+    facts: readonly Fact[],
+    /** The call, where it is not the one that made the entry: recovery must know it. */
+    call?: CallRecord,
+  ): Promise<IntendResult>
   /** Durable: the call waits for somebody, and its key with it. */
   suspend(
     entry: Entry,
@@ -45,8 +53,10 @@ export interface Ledger {
   note(call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
   /** Calls that are over and not on disk yet: what is written behind can be read all the same. */
   readonly pending: ReadonlyMap<string, CallRecord>
-  /** Durable: the call can be found by its id from now on. */
-  record(call: CallRecord): Promise<WriteResult>
+  /** Durable: the call can be found by its id from now on. Never replaces what is known of it already. */
+  accept(call: CallRecord): Promise<WriteResult>
+  /** Everything noted so far is on disk. */
+  flush(): Promise<void>
   /** Written behind: a fact about a call under way. */
   noteFact(namespace: string, callId: string, fact: Fact): Promise<WriteResult>
 }
@@ -84,11 +94,15 @@ export function createLedger(world: World, store: Store): Ledger {
     get failed() {
       return store.failed
     },
+    get behind() {
+      return store.behind
+    },
     find: (scope, key) => store.entries.find(scope, key),
     findByIdentity: (identity, since) => store.entries.findByIdentity(identity, since),
 
-    async intend(entry, uniqueSince, facts) {
+    async intend(entry, uniqueSince, facts, call) {
       const isNew = entry.revision === 0
+      const unique = uniqueSince === undefined ? {} : { uniqueSince }
       const intended: Entry = {
         ...entry,
         state: 'intended',
@@ -98,7 +112,7 @@ export function createLedger(world: World, store: Store): Ledger {
       const result = await store.ledger.intend({
         namespace: entry.namespace,
         entry: isNew
-          ? { kind: 'insert', entry: intended, ...(uniqueSince === undefined ? {} : { uniqueSince }) }
+          ? { kind: 'insert', entry: intended, ...unique }
           : {
               kind: 'update',
               scope: entry.scope,
@@ -106,19 +120,33 @@ export function createLedger(world: World, store: Store): Ledger {
               revision: entry.revision,
               path: ['intended'],
               set: { epoch: world.epoch, callId: entry.callId },
+              ...unique,
             },
+        ...(call === undefined ? {} : { calls: [call] }),
         evidence: stamp(entry.namespace, entry.callId, facts),
       })
       return result.kind === 'written' ? { kind: 'intended', entry: intended } : result
     },
 
     suspend(entry, call, approvalId, outcome, facts) {
-      const suspended: Entry = { ...entry, state: 'awaiting-approval', revision: 1, approvalId, outcome }
-      return store.ledger.settle({
+      const isNew = entry.revision === 0
+      return store.ledger.intend({
         namespace: entry.namespace,
-        entry: { kind: 'insert', entry: suspended },
+        entry: isNew
+          ? {
+              kind: 'insert',
+              entry: { ...entry, state: 'awaiting-approval', revision: 1, approvalId, outcome },
+            }
+          : {
+              kind: 'update',
+              scope: entry.scope,
+              key: entry.key,
+              revision: entry.revision,
+              path: ['awaiting-approval'],
+              set: { epoch: world.epoch, callId: call.id, approvalId, outcome },
+            },
         calls: [call],
-        evidence: stamp(entry.namespace, entry.callId, facts),
+        evidence: stamp(entry.namespace, call.id, facts),
       })
     },
 
@@ -154,7 +182,7 @@ export function createLedger(world: World, store: Store): Ledger {
         calls: [call],
         evidence: stamp(call.namespace, call.id, facts),
       }
-      if (wait) return store.ledger.settle(write)
+      if (wait) return store.ledger.intend(write)
       const { output } = ending.outcome
       const whole =
         call.answer && output && 'inline' in output
@@ -169,8 +197,9 @@ export function createLedger(world: World, store: Store): Ledger {
         call,
       ),
     pending,
-    record: (call) => store.ledger.settle({ namespace: call.namespace, calls: [call] }),
-    noteFact: (namespace, callId, fact) =>
+    accept: (call) => store.ledger.intend({ namespace: call.namespace, calls: [call] }),
+    flush: () => store.flush(),
+    noteFact: async (namespace, callId, fact) =>
       store.ledger.note({ namespace, evidence: stamp(namespace, callId, [fact]) }),
   }
 }

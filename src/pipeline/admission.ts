@@ -27,10 +27,32 @@ export interface Admission {
 /** How long a caller is told to wait when every place is taken: no one knows when one becomes free. */
 const BUSY_RETRY_MS = 250
 
-/** The times of the last `max` admissions, as a ring: exact for "at most max in any window". */
-interface Recent {
-  readonly times: Float64Array
-  next: number
+/** The times of the last admissions, as a ring: exact for "at most max in any window", for every version's own max. */
+class Recent {
+  #times = new Float64Array(16).fill(Number.NEGATIVE_INFINITY)
+  #next = 0
+
+  /** When the `count`-th last one came in. */
+  ago(count: number): number {
+    if (count > this.#times.length) return Number.NEGATIVE_INFINITY
+    return (
+      this.#times[(this.#next - count + this.#times.length) % this.#times.length] ?? Number.NEGATIVE_INFINITY
+    )
+  }
+
+  add(time: number, max: number): void {
+    if (max > this.#times.length) this.#grow(max)
+    this.#times[this.#next] = time
+    this.#next = (this.#next + 1) % this.#times.length
+  }
+
+  #grow(max: number): void {
+    const grown = new Float64Array(Math.max(max, this.#times.length * 2)).fill(Number.NEGATIVE_INFINITY)
+    const kept = [...this.#times.subarray(this.#next), ...this.#times.subarray(0, this.#next)]
+    grown.set(kept, grown.length - kept.length)
+    this.#times = grown
+    this.#next = 0
+  }
 }
 
 export function createAdmission(world: World): Admission {
@@ -43,12 +65,8 @@ export function createAdmission(world: World): Admission {
     if (concurrency !== undefined && (running.get(key) ?? 0) >= concurrency) {
       return { kind: 'full', limit: 'concurrency', max: concurrency, retryAfterMs: BUSY_RETRY_MS }
     }
-    const ring = rate && recent.get(key)
-    if (rate && ring && ring.times.length === rate.max) {
-      const oldest = ring.times[ring.next] ?? Number.NEGATIVE_INFINITY
-      const wait = oldest + rate.perMs - now
-      if (wait > 0) return { kind: 'full', limit: 'rate', max: rate.max, retryAfterMs: Math.ceil(wait) }
-    }
+    const wait = rate ? (recent.get(key)?.ago(rate.max) ?? Number.NEGATIVE_INFINITY) + rate.perMs - now : 0
+    if (rate && wait > 0) return { kind: 'full', limit: 'rate', max: rate.max, retryAfterMs: Math.ceil(wait) }
     return undefined
   }
 
@@ -60,13 +78,9 @@ export function createAdmission(world: World): Admission {
       if (full) return full
       const { rate } = tool.limits
       if (rate) {
-        let ring = recent.get(key)
-        if (ring === undefined || ring.times.length !== rate.max) {
-          ring = { times: new Float64Array(rate.max).fill(Number.NEGATIVE_INFINITY), next: 0 }
-          recent.set(key, ring)
-        }
-        ring.times[ring.next] = now
-        ring.next = (ring.next + 1) % rate.max
+        const ring = recent.get(key) ?? new Recent()
+        recent.set(key, ring)
+        ring.add(now, rate.max)
       }
       running.set(key, (running.get(key) ?? 0) + 1)
       inFlight++

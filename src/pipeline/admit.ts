@@ -24,6 +24,8 @@ export function admit(state: Approved, kit: Kit): StageResult<Admitted> {
       message: 'the deadline passed before the call was admitted',
     })
 
+  // Canceled: nothing is sent, so it takes no place.
+  if (state.abort.aborted) return advance(state, { deadline })
   const entrance = state.call.dryRun ? kit.admission.peek(tool) : kit.admission.enter(tool)
   if (entrance.kind === 'full') {
     const id: FailureId = entrance.limit === 'rate' ? 'rate-limited' : 'concurrency-exceeded'
@@ -39,25 +41,15 @@ function missingControl(state: Approved, kit: Kit): StageResult<never> | undefin
   if (kit.transport(tool.type) === undefined) {
     return refuse(state, 'isolation-unavailable', {
       message: `tools of type '${tool.type}' cannot run in this build`,
+      fix: 'Use a tool of another type; this one is kept for a version that can run it.',
       details: { path: 'spec.type' },
-    })
-  }
-  if (tool.isolation !== 'none') {
-    return refuse(state, 'isolation-unavailable', {
-      message: `isolation '${tool.isolation}' cannot be provided by this build`,
-      details: { path: 'spec.runtime.isolation_mode' },
-    })
-  }
-  if (tool.auth !== undefined) {
-    return refuse(state, 'secret-missing', {
-      message: `the secret '${tool.auth.secretRef}' cannot be resolved: this build has no secret store`,
-      details: { path: 'spec.auth', secret_ref: tool.auth.secretRef },
     })
   }
   const [first] = tool.unenforced
   if (first === undefined) return undefined
   return refuse(state, first.failure ?? 'control-unavailable', {
     message: `${first.path}: ${first.why}`,
+    fix: `Remove ${first.path}, or wait for a version that enforces it.`,
     details: { path: first.path },
   })
 }

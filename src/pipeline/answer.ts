@@ -9,7 +9,8 @@ import { CONTRACT_VERSION } from '../contract/version.ts'
 import type { CallEndedEvent, CallEvent } from '../event/event.ts'
 import type { Fact } from '../ledger/ledger.ts'
 import type { Kit } from './kit.ts'
-import type { CallResult, Claimed, Received, Resolved } from './stages.ts'
+import { runningResult } from './result.ts'
+import type { CallResult, Claimed, Received, Valid } from './stages.ts'
 
 export function answerOf(state: Received, result: CallResult, kit: Kit): Answer {
   const { call } = state
@@ -21,7 +22,11 @@ export function answerOf(state: Received, result: CallResult, kit: Kit): Answer 
     effect: result.effect,
     ...(result.output === undefined ? {} : { output: result.output }),
     ...(result.failure === undefined ? {} : { failure: result.failure }),
-    usage: { durationMs: kit.world.clock.monotonic() - state.startedAt, attempt: result.attempt },
+    usage: {
+      ...result.usage,
+      durationMs: kit.world.clock.monotonic() - state.startedAt,
+      attempt: result.attempt,
+    },
     trace: call.trace,
     tool: { name: call.tool, operation: call.operation, ...result.tool },
     replayed: result.replayed,
@@ -56,9 +61,14 @@ export function recordOf(state: Received, answer: Answer, entryId: string | unde
     effect: answer.effect,
     epoch: kit.world.epoch,
     createdAt: state.receivedAt,
-    endedAt: kit.world.clock.now(),
+    ...(answer.final ? { endedAt: kit.world.clock.now() } : {}),
     answer: entryId === undefined ? answer : rest,
   }
+}
+
+/** How a call is kept and shown while it runs. */
+export function runningRecord(state: Received, kit: Kit): CallRecord {
+  return recordOf(state, answerOf(state, runningResult(state), kit), state.held.entryId, kit)
 }
 
 /** What is kept of a request that could not be decoded (S8). */
@@ -93,14 +103,17 @@ export function refusedRecord(
   }
 }
 
+/** Once per call: when it is resolved, so that the event can say what runs; else right before its end. */
 export function emitStarted(state: Received, kit: Kit): void {
-  if (!state.call.dryRun && kit.events.heard('call:started'))
-    kit.events.emit('call:started', startEvent(state))
+  if (state.held.started || state.call.dryRun) return
+  state.held.started = true
+  if (kit.events.heard('call:started')) kit.events.emit('call:started', startEvent(state))
 }
 
 export function emitEnded(state: Received, answer: Answer, kit: Kit): void {
   // A dry run is no execution.
   if (state.call.dryRun) return
+  emitStarted(state, kit)
   const { failure } = answer
   if (answer.state === 'unknown' && !answer.replayed) {
     kit.events.emit('entry:unknown', {
@@ -134,7 +147,7 @@ export function emitEnded(state: Received, answer: Answer, kit: Kit): void {
 
 function startEvent(state: Received): CallEvent {
   const { call, caller } = state
-  const { target, operation } = state as Partial<Resolved>
+  const { target, operation, bounds } = state as Partial<Valid>
   return {
     call_id: call.id,
     tool_contract_version: CONTRACT_VERSION,
@@ -145,7 +158,7 @@ function startEvent(state: Received): CallEvent {
     tool_version: target?.tool.version ?? '',
     fn: call.operation,
     determinism: operation?.effect.determinism ?? '',
-    timeout_ms: operation?.timeoutMs ?? 0,
+    timeout_ms: bounds?.timeoutMs ?? operation?.timeoutMs ?? 0,
     idempotency_key_prefix: state.key.slice(0, 8),
     tool_auth_profile: target?.tool.auth?.profile ?? '',
     tool_auth_secret_ref: target?.tool.auth?.secretRef ?? '',

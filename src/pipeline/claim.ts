@@ -4,31 +4,34 @@ import type { Entry } from '../contract/entry.ts'
 import { fingerprintOf } from '../ledger/fingerprint.ts'
 import { isTombstone } from '../store/store.ts'
 import type { Kit } from './kit.ts'
-import { joinFlight } from './recall.ts'
+import { isUnknownToOthers, joinFlight, knowEntry } from './recall.ts'
 import { refuse, resultOfEntry } from './result.ts'
-import { advance, type Claimed, type Granted, type StageResult } from './stages.ts'
+import { advance, type Claimed, type Granted, type Recalled, type StageResult } from './stages.ts'
 
-export async function claim(state: Granted, kit: Kit): Promise<StageResult<Claimed>> {
+/** `again`: this call took a flight over, and what it had decided was decided about another entry. */
+export type ClaimResult = StageResult<Claimed> | { readonly kind: 'again'; readonly state: Recalled }
+
+export async function claim(state: Granted, kit: Kit): Promise<ClaimResult> {
   const entry = state.continued ?? draft(state, kit)
-  if (entry.identity !== undefined && state.continued === undefined) {
+  if (entry.identity !== undefined) {
     const repeated = await repeatedEffect(state, entry, kit)
     if (repeated !== undefined) return repeated
   }
+  knowEntry(state, entry.id)
   if (state.held.flight !== undefined) {
     state.held.flight.take(entry)
     return advance(state, { entry, flight: state.held.flight })
   }
   // Somebody may have claimed the key since recall looked; there is no await between this look and the reservation.
-  const other = kit.flights.find(state.scope, state.key)
+  const other = isUnknownToOthers(state) ? undefined : kit.flights.find(state.scope, state.key)
   if (other !== undefined) {
     const joined = await joinFlight(state, other, kit)
-    if (joined.kind !== 'ok') return joined
-    other.take(entry)
-    return advance(state, { entry, flight: other })
+    return joined.kind === 'ok' ? { kind: 'again', state: joined.state } : joined
   }
-  const flight = kit.flights.reserve(entry)
-  if (state.call.dryRun) flight.forget()
-  else state.held.flight = flight
+  // A dry run reserves nothing (S17), and a key that nobody knows needs no place where others could find it.
+  const visible = !state.call.dryRun && !isUnknownToOthers(state)
+  const flight = visible ? kit.flights.reserve(entry) : kit.flights.hidden(entry)
+  state.held.flight = flight
   return advance(state, { entry, flight })
 }
 
@@ -39,6 +42,7 @@ function draft(state: Granted, kit: Kit): Entry {
     operation.effect,
     { namespace: caller.namespace, tool: tool.name, operation: operation.name },
     input,
+    state.payloadText,
   )
   return {
     namespace: caller.namespace,
@@ -78,8 +82,9 @@ async function repeatedEffect(
   const rule = state.operation.effect.identity
   if (rule === undefined || entry.identity === undefined) return undefined
   const earlier = await kit.ledger.findByIdentity(entry.identity, state.receivedAt - rule.windowMs)
-  if (earlier === undefined) return undefined
-  if (rule.onRepeat === 'approve') {
+  // An entry that had no effect did not hold its identity: another one may have taken it since.
+  if (earlier === undefined || earlier.id === entry.id) return undefined
+  if (rule.onRepeat === 'approve' && state.continued === undefined) {
     Object.assign(state, {
       approvalReasons: [...state.approvalReasons, `the same effect as call ${earlier.callId}`],
     })

@@ -1,4 +1,5 @@
 // What one attempt did to the world, and what may be done next: the table S22 with S23's definite answers.
+import type { ToolUsage } from '../contract/answer.ts'
 import { type EffectRule, type EffectState, isReadOnly } from '../contract/effect.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { FailureId } from '../contract/failures.ts'
@@ -16,6 +17,7 @@ export interface Classified {
   readonly bytes?: number
   readonly retryAfterMs?: number
   readonly sideEffects: readonly JsonObject[]
+  readonly usage?: ToolUsage
   readonly commitToken?: string
 }
 
@@ -36,6 +38,7 @@ export function classify(
       output: reply.output,
       bytes: reply.bytes,
       sideEffects: reply.sideEffects ?? [],
+      ...(reply.usage === undefined ? {} : { usage: reply.usage }),
       ...(reply.commitToken === undefined ? {} : { commitToken: reply.commitToken }),
     }
   }
@@ -56,21 +59,23 @@ export function classify(
     effect,
     failure: refusalFailure(reply, rule, harmless),
     sideEffects: reply.sideEffects ?? [],
+    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
     ...(reply.retryAfterMs === undefined ? {} : { retryAfterMs: reply.retryAfterMs }),
   }
 }
 
 /** Stopped between two attempts, or before the first: what the last attempt did still holds. */
-export function stopped(state: Admitted, reason: AbortReason, last: Classified | undefined): Classified {
+export function stopped(
+  state: Admitted,
+  reason: AbortReason,
+  last: Classified | undefined,
+  now: number,
+): Classified {
+  const rule = state.operation.effect
   const before: EffectState = state.continued?.state === 'unknown' ? 'unknown' : 'not-done'
-  const effect: EffectState = last?.effect ?? (isReadOnly(state.operation.effect) ? 'none' : before)
-  const failure = abortFailure(
-    reason,
-    state,
-    effect === 'unknown',
-    effect !== 'unknown',
-    state.bounds.timeoutMs,
-  )
+  const effect: EffectState = last?.effect ?? (isReadOnly(rule) ? 'none' : before)
+  const harmless = effect !== 'unknown' || mayRepeat(rule, state.entry.createdAt, now)
+  const failure = abortFailure(reason, state, effect === 'unknown', harmless, state.bounds.timeoutMs)
   if (last?.failure === undefined) return { effect, failure, sideEffects: [] }
   // Out of time with a known failure: that one is the answer. Only a cancel takes its place.
   return reason === 'timeout'
@@ -78,8 +83,18 @@ export function stopped(state: Admitted, reason: AbortReason, last: Classified |
     : { ...last, failure: { ...failure, details: { ...failure.details, last_failure: last.failure.id } } }
 }
 
+/** Too late for a repeat: the tool may no longer remember the key, and then it would be a second effect (S22). */
+export function tooLate(last: Classified | undefined): Classified {
+  const { id, message, details } = last?.failure ?? createFailure('outcome-unknown')
+  return {
+    effect: 'unknown',
+    failure: createFailure(id, { message, details, harmless: false }),
+    sideEffects: [],
+  }
+}
+
 /** S22: keyed repeats are harmless only while the tool remembers the key. */
-function mayRepeat(rule: EffectRule, firstSendAt: number, now: number): boolean {
+export function mayRepeat(rule: EffectRule, firstSendAt: number, now: number): boolean {
   if (rule.repeat === 'keyed' && rule.keyed) return now < firstSendAt + rule.keyed.retentionMs
   return isRepeatHarmless(rule)
 }
@@ -100,7 +115,12 @@ function abortFailure(
   }
   const id: FailureId = !sent ? 'timeout-before-send' : harmless ? 'timeout' : 'timeout-unknown-commit'
   const timeout_ms = Math.round(Math.min(state.bounds.timeoutMs, left))
-  return createFailure(id, { harmless, details: { timeout_ms } })
+  const byTool = state.bounds.timeoutMs === state.operation.timeoutMs
+  const fix =
+    byTool && id === 'timeout'
+      ? { fix: 'Retry; only spec.runtime.timeout of the tool can give it more time.' }
+      : {}
+  return createFailure(id, { harmless, details: { timeout_ms }, ...fix })
 }
 
 function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boolean): Failure {

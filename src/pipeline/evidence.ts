@@ -3,7 +3,7 @@
 import { serialize } from '../ledger/fingerprint.ts'
 import type { Fact } from '../ledger/ledger.ts'
 import { sha256Hex } from '../util/canonical.ts'
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 import { readPointer } from '../util/pointer.ts'
 import type { Admitted, CallResult, Claimed, Received, Verified } from './stages.ts'
 
@@ -25,7 +25,8 @@ export function requestedFact(state: Claimed, approvalId: string): Fact {
 export function endedFact(state: Verified, result: CallResult): Fact {
   const { auditFields } = state.target.tool
   const audit: Record<string, JsonObject[string]> = {}
-  for (const field of auditFields) audit[field] = readPointer(state.input, field) ?? null
+  const shown = auditFields.length > 0 && state.input !== undefined ? masked(state) : undefined
+  for (const field of auditFields) audit[field] = readPointer(shown, field) ?? null
   return {
     type: `tool.${result.state === 'succeeded' ? 'completed' : result.state}`,
     body: {
@@ -50,10 +51,19 @@ export function refusedFact(state: Received, result: CallResult): Fact {
       operation: state.call.operation,
       state: result.state,
       ...(failure ? { failure: failure.id } : {}),
-      ...(failure?.details.missing === undefined ? {} : { missing: failure.details.missing }),
+      // Only what governance itself said: the details of any other failure may be a tool's own words.
+      ...(failure?.id === 'permission-denied' && !result.replayed
+        ? { missing: failure.details.missing ?? [] }
+        : {}),
       ...(result.entryId === undefined ? {} : { entry_id: result.entryId }),
     },
   }
+}
+
+/** Evidence is never erased: what is sensitive must not get into it (S5, S40). */
+function masked(state: Verified): Json {
+  const input = state.input ?? null
+  return state.target.masks.get(state.operation.name)?.(input) ?? input
 }
 
 function claimed(state: Claimed): JsonObject {

@@ -8,10 +8,12 @@ import { permit } from '../governance/permit.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import type { Send } from '../transport/transport.ts'
+import type { Abort } from '../util/abort.ts'
+import { runningRecord } from './answer.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
 import { backoff } from './backoff.ts'
 import { repeated } from './claim.ts'
-import { type Classified, classify, stopped } from './classify.ts'
+import { type Classified, classify, mayRepeat, stopped, tooLate } from './classify.ts'
 import { startedFact } from './evidence.ts'
 import type { Kit } from './kit.ts'
 import { denied } from './permit.ts'
@@ -47,22 +49,36 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       state.held.intended = intended
     }
     const left = state.deadline - kit.world.clock.monotonic()
+    const now = kit.world.clock.now()
     if (state.abort.aborted || left <= 0) {
-      last = stopped(state, state.abort.reason ?? 'timeout', last)
+      last = stopped(state, state.abort.reason ?? 'timeout', last, now)
+      break
+    }
+    const open = (last?.effect ?? state.continued?.state) === 'unknown'
+    if (open && !mayRepeat(state.operation.effect, state.entry.createdAt, now)) {
+      last = tooLate(last)
+      break
+    }
+    if (kit.ledger.failed !== undefined) {
+      // Nobody can say any more what is on record: nothing more is sent (S37).
+      if (last === undefined)
+        return refuse(state, 'intent-not-recorded', { message: kit.ledger.failed.message })
       break
     }
     const outcome = await runAttempt(
       transport,
-      sendOf(state, attempt + 1, left, kit),
+      (abort) => sendOf(state, attempt + 1, left, abort, kit),
       state.abort,
-      state.onFact,
+      (fact) => {
+        if (fact.kind === 'attempt') state.held.attempt = fact.attempt
+        state.onFact(fact)
+      },
       kit.world,
     )
     if (outcome.sent) {
       attempt++
       sent = true
     }
-    const open = (last?.effect ?? state.continued?.state) === 'unknown'
     last = classify(state, outcome, open, left, kit.world.clock.now())
     if (last.failure === undefined) break
 
@@ -73,7 +89,7 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       break
     }
     if (!(await pause(state, wait, kit))) {
-      last = stopped(state, state.abort.reason ?? 'timeout', last)
+      last = stopped(state, state.abort.reason ?? 'timeout', last, kit.world.clock.now())
       break
     }
   }
@@ -85,12 +101,14 @@ type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResu
 /** The first of the two times a write waits for the disk (S34). */
 async function intend(state: Admitted, kit: Kit): Promise<Intended> {
   const { identity } = state.operation.effect
-  const unique = identity !== undefined && identity.onRepeat !== 'approve' && state.continued === undefined
+  // Somebody has decided about a repeat that was approved; all others must still be the only one (S14).
+  const unique = identity !== undefined && state.approvalReasons.length === 0
   try {
     const written = await kit.ledger.intend(
       state.continued ? { ...state.entry, callId: state.call.id } : state.entry,
       unique ? state.receivedAt - identity.windowMs : undefined,
       [startedFact(state)],
+      state.continued ? runningRecord(state, kit) : undefined,
     )
     if (written.kind === 'intended') return written
     if (written.on === 'identity' && written.entry) return repeated(state, written.entry)
@@ -106,7 +124,7 @@ async function intend(state: Admitted, kit: Kit): Promise<Intended> {
   }
 }
 
-function sendOf(state: Admitted, attempt: number, left: number, kit: Kit): Omit<Send, 'abort'> {
+function sendOf(state: Admitted, attempt: number, left: number, abort: Abort, kit: Kit): Send {
   const { call, caller } = state
   const timeoutMs = Math.min(state.bounds.timeoutMs, left)
   return {
@@ -115,6 +133,7 @@ function sendOf(state: Admitted, attempt: number, left: number, kit: Kit): Omit<
     tool: state.target.tool,
     operation: state.operation,
     input: state.input,
+    text: state.payloadText,
     key: toolKeyOf(state.scope, state.key),
     attempt,
     namespace: caller.namespace,
@@ -122,8 +141,11 @@ function sendOf(state: Admitted, attempt: number, left: number, kit: Kit): Omit<
     ...(call.agent === undefined ? {} : { agent: call.agent }),
     ...(call.taskId === undefined ? {} : { taskId: call.taskId }),
     trace: call.trace,
+    constraints: call.constraints,
+    ...(call.echo === undefined ? {} : { echo: call.echo }),
     timeoutMs,
     deadlineUnixMs: Math.floor(kit.world.clock.now() + timeoutMs),
+    abort,
   }
 }
 
@@ -198,6 +220,7 @@ function executionOf(
     ...(last.bytes === undefined ? {} : { bytes: last.bytes }),
     sideEffects: last.sideEffects,
     ...(last.commitToken === undefined ? {} : { commitToken: last.commitToken }),
+    ...(last.usage === undefined ? {} : { usage: last.usage }),
     ...(intended === undefined ? {} : { intended }),
   }
 }

@@ -2,89 +2,103 @@
 import type { Answer } from '../contract/answer.ts'
 import type { CallRecord } from '../contract/call.ts'
 import { isReadOnly } from '../contract/effect.ts'
+import { guarded } from '../event/event.ts'
 import type { AbortReason } from '../util/abort.ts'
-import { answerOf, recordOf } from './answer.ts'
+import { answerOf, runningRecord } from './answer.ts'
 import type { Kit } from './kit.ts'
+import { runningResult } from './result.ts'
 import { runCall } from './run-call.ts'
-import type { CallFact, Claimed, Received } from './stages.ts'
+import type { CallFact, Claimed, FactSink, Received } from './stages.ts'
 
 /** How long past its deadline a caller waits for an outcome that is being written down. */
 const GRACE_MS = 500
 
-export interface LiveCall {
-  readonly id: string
-  readonly namespace: string
-  readonly actor: string
+export class LiveCall {
+  readonly #received: Received
+  readonly #kit: Kit
+  #listeners: Set<(fact: CallFact) => void> | undefined
+  #over = false
   /** Settles when the call is over. */
   readonly done: Promise<Answer>
-  answer(options?: { readonly waitMs?: number }): Promise<Answer>
-  accepted(): Promise<void>
-  abort(reason: AbortReason): void
-  hangUp(): void
-  onFact(listener: (fact: CallFact) => void): () => void
-  /** How it is shown while it runs. */
-  record(): CallRecord
-}
 
-export function startLiveCall(make: (onFact: (fact: CallFact) => void) => Received, kit: Kit): LiveCall {
-  const listeners = new Set<(fact: CallFact) => void>()
-  const received = make((fact) => {
-    for (const listener of listeners) listener(fact)
-  })
-  const { call, caller } = received
-  const done = runCall(received, kit)
-  const running = (): Answer =>
-    answerOf(
-      received,
-      {
-        state: 'running',
-        effect: 'pending',
-        attempt: 0,
-        replayed: false,
-        warnings: received.warnings,
-        sideEffects: [],
-      },
-      kit,
-    )
-
-  const record = (): CallRecord => {
-    const { endedAt: _, ...rest } = recordOf(received, running(), undefined, kit)
-    return rest
+  /** `onOver` hears of the end before whoever waits for the answer. */
+  constructor(make: (onFact: FactSink) => Received, kit: Kit, onOver: (call: LiveCall) => void) {
+    this.#kit = kit
+    this.#received = make((fact) => {
+      if (this.#listeners) for (const listener of this.#listeners) guarded(() => listener(fact))
+    })
+    this.done = runCall(this.#received, kit).then((answer) => {
+      this.#over = true
+      onOver(this)
+      return answer
+    })
   }
-  let over = false
-  done.finally(() => {
-    over = true
-  })
 
-  return {
-    id: call.id,
-    namespace: caller.namespace,
-    actor: caller.actor,
-    done,
-    answer(options = {}) {
-      // Execution ends at the deadline; its outcome may still wait for a slow disk. The caller does not (S9).
-      const left = received.listensUntil - kit.world.clock.monotonic() + GRACE_MS
-      const waitMs = Math.min(options.waitMs ?? Number.POSITIVE_INFINITY, left)
-      if (waitMs === Number.POSITIVE_INFINITY) return done
-      return new Promise((resolve, reject) => {
-        const timer = kit.world.after(waitMs, () => resolve(running()))
-        done.then(resolve, reject).finally(() => timer.cancel())
+  get id(): string {
+    return this.#received.call.id
+  }
+
+  get namespace(): string {
+    return this.#received.caller.namespace
+  }
+
+  get actor(): string {
+    return this.#received.caller.actor
+  }
+
+  /** The answer; after `waitMs`, what is known by then. */
+  answer(options: { readonly waitMs?: number } = {}): Promise<Answer> {
+    // Execution ends at the deadline; its outcome may still wait for a slow disk. The caller does not (S9).
+    const left = this.#received.listensUntil - this.#kit.world.clock.monotonic() + GRACE_MS
+    const waitMs = Math.min(options.waitMs ?? Number.POSITIVE_INFINITY, left)
+    if (waitMs === Number.POSITIVE_INFINITY) return this.done
+    return new Promise((resolve, reject) => {
+      const timer = this.#kit.world.after(waitMs, () => resolve(this.#running()))
+      this.done.then(resolve, reject).finally(() => timer.cancel())
+    })
+  }
+
+  async accepted(): Promise<void> {
+    const { call, held } = this.#received
+    if (call.dryRun) return
+    // Whoever finds this record after a crash must know which entry to look at: this call may only have joined it.
+    if (!this.#over && held.entryId === undefined) {
+      const known = new Promise<void>((resolve) => {
+        held.onEntry = resolve
       })
-    },
-    async accepted() {
-      // Once it is over its own record is on the way; this one must not come after it.
-      if (!over) await kit.ledger.record(record())
-    },
-    abort: (reason) => received.abort.abort(reason),
-    hangUp() {
-      const { operation, flight } = received as Partial<Claimed>
-      const alone = flight === undefined || !flight.shared
-      if (operation !== undefined && isReadOnly(operation.effect) && alone) received.abort.abort('hang-up')
-    },
-    onFact(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    record,
+      await Promise.race([known, this.done])
+    }
+    if (this.#over) await this.#kit.ledger.flush()
+    else await this.#kit.ledger.accept(this.record())
+  }
+
+  cancel(): void {
+    this.abort('canceled')
+  }
+
+  abort(reason: AbortReason): void {
+    this.#received.abort.abort(reason)
+  }
+
+  /** S11: ends only an unshared read-only call. */
+  hangUp(): void {
+    const { operation, flight } = this.#received as Partial<Claimed>
+    const alone = flight === undefined || !flight.shared
+    if (operation !== undefined && isReadOnly(operation.effect) && alone) this.abort('hang-up')
+  }
+
+  onFact(listener: (fact: CallFact) => void): () => void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+    return () => this.#listeners?.delete(listener)
+  }
+
+  /** How it is shown while it runs. */
+  record(): CallRecord {
+    return runningRecord(this.#received, this.#kit)
+  }
+
+  #running(): Answer {
+    return answerOf(this.#received, runningResult(this.#received), this.#kit)
   }
 }

@@ -8,11 +8,25 @@ import type { Kit } from './kit.ts'
 import { refuse, resultOfEntry } from './result.ts'
 import { advance, type CallResult, type Recalled, type Received, type StageResult } from './stages.ts'
 
-export async function recall(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
+export function recall(state: Received, kit: Kit): StageResult<Recalled> | Promise<StageResult<Recalled>> {
+  // An id that was minted here can be in no ledger and in nobody else's request.
+  if (isUnknownToOthers(state)) return advance(state, { continued: undefined })
   const flight = kit.flights.find(state.scope, state.key)
-  if (flight !== undefined) return joinFlight(state, flight, kit)
-  // An id that was minted here can be in no ledger.
-  if (state.call.freshId && state.call.key === undefined) return advance(state, { continued: undefined })
+  return flight === undefined ? fromLedger(state, kit) : joinFlight(state, flight, kit)
+}
+
+/** Whether nobody but this very call can know its key. */
+export function isUnknownToOthers(state: Received): boolean {
+  return state.call.freshId && state.call.key === undefined
+}
+
+/** From here on it is known which entry the call works on or waits for. */
+export function knowEntry(state: Received, entryId: string): void {
+  state.held.entryId = entryId
+  state.held.onEntry?.()
+}
+
+async function fromLedger(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
   const entry = await kit.ledger.find(state.scope, state.key)
   return entry === undefined ? advance(state, { continued: undefined }) : fromEntry(state, entry)
 }
@@ -25,13 +39,17 @@ export async function joinFlight(
 ): Promise<StageResult<Recalled>> {
   if (differs(state, flight.entry)) return conflict(state, flight.entry)
   if (state.call.dryRun) return { kind: 'end', result: underWay(flight.entry.id, 'running') }
+  knowEntry(state, flight.entry.id)
   const joined = await flight.join({ callId: state.call.id, until: state.listensUntil, abort: state.abort })
   if (joined.kind === 'owner') {
     state.held.flight = flight
-    return advance(state, { continued: await kit.ledger.find(state.scope, state.key) })
+    return fromLedger(state, kit)
   }
   if (joined.kind === 'landed') return { kind: 'end', result: { ...joined.result, replayed: true } }
-  if (joined.why === 'time') return { kind: 'end', result: underWay(flight.entry.id, 'running') }
+  // Only somebody who cancels is canceled; who is sent away by a shutdown is told where the call stands.
+  if (joined.why === 'time' || state.abort.reason === 'shutdown') {
+    return { kind: 'end', result: underWay(flight.entry.id, 'running') }
+  }
   return {
     kind: 'end',
     result: { ...underWay(flight.entry.id, 'canceled'), failure: detached(flight.entry.id) },
@@ -63,8 +81,9 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
 }
 
 /** Nobody knows whether the effect happened: the key is held until that is settled. */
-function blocked(state: Received, entry: Entry): StageResult<never> {
+export function blocked(state: Received, entry: Entry, message?: string): StageResult<never> {
   const facts = {
+    ...(message === undefined ? {} : { message }),
     details: { call_id: entry.callId, first_failure: entry.outcome?.failure?.id ?? 'interrupted' },
   }
   const ended = refuse(state, 'outcome-unknown', facts)

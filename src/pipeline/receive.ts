@@ -4,15 +4,9 @@ import type { Caller } from '../contract/caller.ts'
 import { scopeOf } from '../ledger/fingerprint.ts'
 import { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
-import type { FactSink, Received, StageReport } from './stages.ts'
+import type { FactSink, Received } from './stages.ts'
 
-export function receive(
-  call: Call,
-  caller: Caller,
-  world: World,
-  onFact: FactSink,
-  reports?: StageReport[],
-): Received {
+export function receive(call: Call, caller: Caller, world: World, onFact: FactSink): Received {
   const receivedAt = world.clock.now()
   const startedAt = world.clock.monotonic()
   const left = call.deadlineUnixMs === undefined ? Number.POSITIVE_INFINITY : call.deadlineUnixMs - receivedAt
@@ -28,7 +22,15 @@ export function receive(
     abort: new Abort(),
     onFact,
     warnings: [...call.warnings],
-    held: { flight: undefined, slot: undefined, intended: undefined },
-    ...(reports === undefined ? {} : { reports }),
+    held: {
+      flight: undefined,
+      slot: undefined,
+      intended: undefined,
+      entryId: undefined,
+      onEntry: undefined,
+      attempt: 0,
+      started: false,
+    },
+    ...(call.dryRun ? { reports: [] } : {}),
   }
 }

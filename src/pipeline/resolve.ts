@@ -1,7 +1,10 @@
 // Stage 2: name and range to one version, one digest, one operation.
-import { mayInvokeName } from '../governance/permit.ts'
+import type { Entry } from '../contract/entry.ts'
+import { permit as mayCall, mayInvokeName } from '../governance/permit.ts'
+import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Kit } from './kit.ts'
 import { denied } from './permit.ts'
+import { blocked } from './recall.ts'
 import { refuse } from './result.ts'
 import { advance, type Recalled, type Resolved, type StageResult } from './stages.ts'
 
@@ -12,24 +15,23 @@ export function resolve(state: Recalled, kit: Kit): StageResult<Resolved> {
     return denied(state, [`tool:${call.tool}:invoke`], `${caller.actor} lacks tool:${call.tool}:invoke`)
   }
   const pinned = continued && kit.catalog.pinned(caller.namespace, call.tool, continued.digest)
-  if (continued !== undefined && pinned === undefined && continued.state === 'unknown') {
-    // A repeat is harmless only with the same digest (S22); another build is another effect.
-    return refuse(state, 'outcome-unknown', {
-      message: 'the build that this call was sent to is no longer here, so it cannot be sent again',
-      details: { call_id: continued.callId, digest: continued.digest },
-    })
-  }
+  if (continued !== undefined && pinned === undefined) return buildGone(state, continued)
   const found = pinned
     ? ({ kind: 'found', tool: pinned } as const)
     : kit.catalog.resolve(caller.namespace, call.tool, call.version, kit.world.clock.now())
-  if (found.kind === 'failed')
-    return refuse(state, found.failure, { message: found.message, details: found.details })
-
+  if (found.kind === 'failed') {
+    return (
+      hidden(state, kit.catalog.highest(caller.namespace, call.tool)) ??
+      refuse(state, found.failure, { message: found.message, details: found.details })
+    )
+  }
   const { tool } = found.tool
   const operation = Object.hasOwn(tool.operations, call.operation)
     ? tool.operations[call.operation]
     : undefined
   if (operation === undefined) {
+    const unseen = hidden(state, tool)
+    if (unseen !== undefined) return unseen
     const operations = Object.keys(tool.operations)
     return refuse(state, 'operation-unknown', {
       message: `'${tool.name}' has no operation '${call.operation}'; it has ${operations.join(', ')}`,
@@ -38,6 +40,24 @@ export function resolve(state: Recalled, kit: Kit): StageResult<Resolved> {
   }
   warnOfDeprecation(state, found.tool.tool, kit)
   return advance(state, { target: found.tool, operation })
+}
+
+/** S41: whoever may not call a tool does not learn its versions or operations from a refusal either. */
+function hidden(state: Recalled, tool: ResolvedTool | undefined): StageResult<never> | undefined {
+  if (tool === undefined) return undefined
+  const permission = mayCall(state.caller, tool)
+  return permission.kind === 'denied' ? denied(state, permission.missing, permission.why) : undefined
+}
+
+/** S13: an entry is pinned to its build, and S22: only the same build makes a repeat harmless. */
+function buildGone(state: Recalled, continued: Entry): StageResult<never> {
+  const message = 'the build that this key is pinned to is no longer here, so it cannot be sent again'
+  if (continued.state === 'unknown') return blocked(state, continued, message)
+  return refuse(state, 'version-unmatched', {
+    message: `${message}; nothing has happened`,
+    fix: 'Use a new key.',
+    details: { call_id: continued.callId, digest: continued.digest },
+  })
 }
 
 function warnOfDeprecation(state: Recalled, tool: Resolved['target']['tool'], kit: Kit): void {

@@ -4,22 +4,44 @@ import { EFFECT_OF_STATE, type Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { FailureId } from '../contract/failures.ts'
 import { createFailure, type FailureFacts, stateOf } from '../contract/projection.ts'
-import type { CallResult, Received, StageResult } from './stages.ts'
+import type { CallResult, Recalled, Received, Resolved, StageResult } from './stages.ts'
 
-/** Ends a call before anything was sent: no effect is possible. */
+/** Ends a call before it sends anything. No effect is possible, unless an earlier attempt of its entry is not known. */
 export function refuse(state: Received, id: FailureId, facts?: FailureFacts): StageResult<never> {
-  return { kind: 'end', result: failedResult(state, createFailure(id, facts), 'none') }
+  const { continued } = state as Partial<Recalled>
+  const open = continued?.state === 'unknown'
+  const result = failedResult(state, createFailure(id, facts), open ? 'unknown' : 'none')
+  return {
+    kind: 'end',
+    result: continued === undefined ? result : { ...result, attempt: continued.attempts },
+  }
 }
 
 export function failedResult(state: Received, failure: Failure, effect: EffectState): CallResult {
+  const { target } = state as Partial<Resolved>
   return {
     state: stateOf(failure, effect),
     effect,
     failure,
-    attempt: 0,
+    attempt: state.held.attempt,
     replayed: false,
     warnings: state.warnings,
     sideEffects: [],
+    ...(target === undefined ? {} : { tool: { version: target.tool.version, digest: target.tool.digest } }),
+  }
+}
+
+/** What is known of a call that runs. */
+export function runningResult(state: Received): CallResult {
+  const { target } = state as Partial<Resolved>
+  return {
+    state: 'running',
+    effect: 'pending',
+    attempt: state.held.attempt,
+    replayed: false,
+    warnings: state.warnings,
+    sideEffects: [],
+    ...(target === undefined ? {} : { tool: { version: target.tool.version, digest: target.tool.digest } }),
   }
 }
 
@@ -38,6 +60,7 @@ export function resultOfEntry(entry: Entry): CallResult {
     warnings: outcome?.warnings ?? [],
     sideEffects: outcome?.sideEffects ?? [],
     ...(outcome?.commitToken === undefined ? {} : { commitToken: outcome.commitToken }),
+    ...(outcome?.usage === undefined ? {} : { usage: outcome.usage }),
     entryId: entry.id,
     tool: { version: entry.version, digest: entry.digest },
   }

@@ -2,6 +2,7 @@
 import type { Answer } from '../contract/answer.ts'
 import { createFailure } from '../contract/projection.ts'
 import { StoreUnavailable } from '../store/store.ts'
+import { errorPlace } from '../util/error-place.ts'
 import { admit } from './admit.ts'
 import { answerOf, emitEnded, emitStarted, recordOf } from './answer.ts'
 import { approve } from './approve.ts'
@@ -15,59 +16,65 @@ import { recall } from './recall.ts'
 import { resolve } from './resolve.ts'
 import { failedResult } from './result.ts'
 import { settle } from './settle.ts'
-import type { CallResult, Claimed, Received } from './stages.ts'
+import type { CallResult, Claimed, Recalled, Received, StageResult } from './stages.ts'
 import { step } from './step.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
 /** Never throws: what goes wrong in here is a row of the failure table, too. */
 export async function runCall(received: Received, kit: Kit): Promise<Answer> {
-  emitStarted(received, kit)
-  let answer: Answer
   try {
-    answer = await story(received, kit)
-  } catch (bug) {
-    answer = await internal(received, bug, kit)
+    const answer = await story(received, kit).catch((bug: unknown) => internal(received, bug, kit))
+    emitEnded(received, answer, kit)
+    return answer
+  } finally {
+    received.held.slot?.leave()
+    received.held.flight?.release()
   }
-  emitEnded(received, answer, kit)
-  received.held.slot?.leave()
-  received.held.flight?.release()
-  return answer
 }
 
 async function story(received: Received, kit: Kit): Promise<Answer> {
   const recalled = await step('recall', received, kit, recall)
   if (recalled.kind !== 'ok') return conclude(received, recalled.result, kit)
-  const resolved = await step('resolve', recalled.state, kit, resolve)
-  if (resolved.kind !== 'ok') return conclude(received, resolved.result, kit)
-  const permitted = await step('permit', resolved.state, kit, permit)
-  if (permitted.kind !== 'ok') return conclude(received, permitted.result, kit)
-  const valid = await step('validate', permitted.state, kit, validate)
-  if (valid.kind !== 'ok') return conclude(received, valid.result, kit)
-  const granted = await step('authorize', valid.state, kit, authorize)
-  if (granted.kind !== 'ok') return conclude(received, granted.result, kit)
-  const claimed = await step('claim', granted.state, kit, claim)
+  const claimed = await decide(recalled.state, kit)
   if (claimed.kind !== 'ok') return conclude(received, claimed.result, kit)
-  const approved = await step('approve', claimed.state, kit, approve)
-  if (approved.kind !== 'ok') return suspend(claimed.state, approved.result, kit)
-  const admitted = await step('admit', approved.state, kit, admit)
+  const approved = step('approve', claimed.state, kit, approve)
+  if (approved.kind === 'suspend') return suspend(claimed.state, approved.result, kit)
+  if (approved.kind === 'end') return conclude(received, approved.result, kit)
+  const admitted = step('admit', approved.state, kit, admit)
   if (admitted.kind !== 'ok') return conclude(received, admitted.result, kit)
-  if (received.call.dryRun) return conclude(received, wouldRun(received), kit)
+  if (received.call.dryRun) return conclude(received, wouldRun(received, 'allow'), kit)
   const executed = await step('execute', admitted.state, kit, execute)
   if (executed.kind !== 'ok') return conclude(received, executed.result, kit)
-  const verified = await step('verify', executed.state, kit, verify)
+  const verified = step('verify', executed.state, kit, verify)
   if (verified.kind !== 'ok') return conclude(received, verified.result, kit)
   return settle(verified.state, kit)
 }
 
+/** From what the key remembers to a claim on it. Taking a flight over makes every decision anew: it is about another entry. */
+async function decide(recalled: Recalled, kit: Kit): Promise<StageResult<Claimed>> {
+  const resolved = step('resolve', recalled, kit, resolve)
+  if (resolved.kind !== 'ok') return resolved
+  emitStarted(resolved.state, kit)
+  const permitted = step('permit', resolved.state, kit, permit)
+  if (permitted.kind !== 'ok') return permitted
+  const valid = step('validate', permitted.state, kit, validate)
+  if (valid.kind !== 'ok') return valid
+  const granted = step('authorize', valid.state, kit, authorize)
+  if (granted.kind !== 'ok') return granted
+  const claimed = await step('claim', granted.state, kit, claim)
+  return claimed.kind === 'again' ? decide(claimed.state, kit) : claimed
+}
+
 /** Answered without a send of its own: refused, replayed, joined, or a dry run. Written behind (S34). */
-function conclude(received: Received, result: CallResult, kit: Kit): Answer {
+async function conclude(received: Received, result: CallResult, kit: Kit): Promise<Answer> {
+  if (received.call.dryRun) return answerOf(received, dryResult(received, result), kit)
   const answer = answerOf(received, result, kit)
-  if (received.call.dryRun) return answer
-  const noted = () =>
-    kit.ledger.note(recordOf(received, answer, result.entryId, kit), [refusedFact(received, result)])
   try {
-    noted().catch(ignoreFailedStore)
+    const record = recordOf(received, answer, result.entryId, kit)
+    const noted = kit.ledger.note(record, [refusedFact(received, result)])
+    if (kit.ledger.behind) await noted
+    else noted.catch(ignoreFailedStore)
   } catch (error) {
     ignoreFailedStore(error)
   }
@@ -81,8 +88,9 @@ function ignoreFailedStore(error: unknown): void {
 
 /** The call waits on disk; its key is held by the suspension. */
 async function suspend(state: Claimed, result: CallResult, kit: Kit): Promise<Answer> {
+  if (state.call.dryRun) return conclude(state, wouldRun(state, 'require-approval'), kit)
   const answer = answerOf(state, result, kit)
-  if (state.call.dryRun || result.failure === undefined) return answer
+  if (result.failure === undefined) return answer
   const approvalId = String(result.failure.details.approval_id)
   const outcome = { failure: result.failure, sideEffects: [], warnings: result.warnings }
   try {
@@ -105,13 +113,20 @@ async function suspend(state: Claimed, result: CallResult, kit: Kit): Promise<An
   return answer
 }
 
-/** S17: every stage before execute said yes. */
-function wouldRun(received: Received): CallResult {
-  const stages = (received.reports ?? []).map(({ stage, verdict, reason }) => ({ stage, verdict, reason }))
+/** A refusal of a dry run tells what every stage said, and leaves nothing that could be found by an id. */
+function dryResult(received: Received, result: CallResult): CallResult {
+  if (result.failure === undefined) return result
+  const stages = (received.reports ?? []).map((report) => ({ ...report }))
+  const details = { ...result.failure.details, dry_run: true, stages }
+  return { ...result, failure: { ...result.failure, details } }
+}
+
+/** S17: nothing stands in the way but, where `decision` says so, a person. */
+function wouldRun(received: Received, decision: 'allow' | 'require-approval'): CallResult {
   return {
     state: 'succeeded',
     effect: 'none',
-    output: { dry_run: true, stages },
+    output: { dry_run: true, decision, stages: (received.reports ?? []).map((report) => ({ ...report })) },
     attempt: 0,
     replayed: false,
     warnings: received.warnings,
@@ -122,8 +137,13 @@ function wouldRun(received: Received): CallResult {
 /** A bug. What was intended may have been sent: it stays open as unknown, and is never sent again. */
 async function internal(received: Received, bug: unknown, kit: Kit): Promise<Answer> {
   const { intended } = received.held
-  const message = `internal fault: ${bug instanceof Error ? bug.message : String(bug)}`
-  const failure = createFailure('internal', { message, harmless: intended === undefined })
+  if (bug instanceof StoreUnavailable && intended === undefined) {
+    // No bug: the store failed under a stage that had to read it, and nothing was sent (S37).
+    const failure = createFailure('intent-not-recorded', { message: bug.message })
+    return conclude(received, failedResult(received, failure, 'none'), kit)
+  }
+  kit.events.emit('call:faulted', { call_id: received.call.id, error: errorPlace(bug) })
+  const failure = createFailure('internal', { harmless: intended === undefined })
   const result = failedResult(received, failure, intended === undefined ? 'none' : 'unknown')
   const answer = answerOf(received, result, kit)
   if (intended === undefined) return conclude(received, result, kit)

@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../store/store.ts'
 import { answerOf, recordOf } from './answer.ts'
 import { endedFact } from './evidence.ts'
 import type { Kit } from './kit.ts'
+import { isUnknownToOthers } from './recall.ts'
 import type { CallResult, Execution, Verified } from './stages.ts'
 
 export async function settle(state: Verified, kit: Kit): Promise<Answer> {
@@ -43,17 +44,17 @@ async function settleWrite(state: Verified, result: CallResult, kit: Kit): Promi
 
 /** Written behind; only `audit: strict` waits. Until it is on disk the flight remembers (S20, S34). */
 async function settleRead(state: Verified, result: CallResult, kit: Kit): Promise<Answer> {
-  const { call, execution, flight, held, entry } = state
+  const { execution, flight, held, entry } = state
   const answer = answerOf(state, result, kit)
   const keeps = remembers(result)
   // A minted id that nobody knows cannot be asked for again: no entry is kept for it.
-  const kept = keeps && !(call.freshId && call.key === undefined) ? entry : undefined
+  const kept = keeps && !isUnknownToOthers(state) ? entry : undefined
   const ending = { path: pathOf(execution), attempts: execution.attempt, outcome: outcomeOf(result) }
   const wait = state.target.tool.auditStrict
   try {
     const record = recordOf(state, answer, kept?.id, kit)
     const written = kit.ledger.settleRead(kept, ending, record, [endedFact(state, result)], wait)
-    if (wait) await written
+    if (wait || kit.ledger.behind) await written
     if (keeps) {
       flight.land(result)
       held.flight = undefined
@@ -100,6 +101,7 @@ function resultOf(state: Verified): CallResult {
     warnings,
     sideEffects: execution.sideEffects,
     ...(execution.commitToken === undefined ? {} : { commitToken: execution.commitToken }),
+    ...(execution.usage === undefined ? {} : { usage: execution.usage }),
     entryId: state.entry.id,
     tool: { version: target.tool.version, digest: target.tool.digest },
   }
@@ -130,5 +132,6 @@ function outcomeOf(result: CallResult): EntryOutcome {
     sideEffects: result.sideEffects,
     warnings: result.warnings,
     ...(result.commitToken === undefined ? {} : { commitToken: result.commitToken }),
+    ...(result.usage === undefined ? {} : { usage: result.usage }),
   }
 }

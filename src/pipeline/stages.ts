@@ -1,6 +1,6 @@
 // The life of a call: the ordered stages, and what a call is after each. Skipping one does not compile.
 import type { CatalogTool } from '../catalog/catalog.ts'
-import type { CallState } from '../contract/answer.ts'
+import type { CallState, ToolUsage } from '../contract/answer.ts'
 import type { Call, Jitter } from '../contract/call.ts'
 import type { Caller } from '../contract/caller.ts'
 import type { EffectState } from '../contract/effect.ts'
@@ -39,6 +39,8 @@ export interface CallResult {
   readonly warnings: readonly string[]
   readonly sideEffects: readonly JsonObject[]
   readonly commitToken?: string
+  /** What the tool said it used. */
+  readonly usage?: ToolUsage
   readonly entryId?: string
   readonly tool?: { readonly version: string; readonly digest: string }
 }
@@ -63,6 +65,13 @@ export interface Held {
   slot: Slot | undefined
   /** An entry that is intended and not settled yet. */
   intended: Entry | undefined
+  /** The entry this call works on or waits for, once that is known; and who wants to know. */
+  entryId: string | undefined
+  onEntry: (() => void) | undefined
+  /** The number of the last send. */
+  attempt: number
+  /** Whether the start of the call was told. */
+  started: boolean
 }
 
 /** One line of an explanation: what a stage answered, or would answer. */
@@ -90,7 +99,7 @@ export interface Received {
   readonly warnings: string[]
   /** What the call has taken; let go of at its end, whatever that is. */
   readonly held: Held
-  /** Filled when the call is a dry run: what each stage answered (S17). */
+  /** There when the call is a dry run: what each stage answered (S17). */
   readonly reports?: StageReport[]
 }
 
@@ -120,6 +129,8 @@ export interface Bounds {
 export interface Valid extends Permitted {
   /** What runs: the entry's own payload where there is one (S13). */
   readonly input: Json | undefined
+  /** The same as text, as it is kept, hashed and sent; empty without an input. */
+  readonly payloadText: string
   readonly bounds: Bounds
 }
 
@@ -157,6 +168,7 @@ export interface Execution {
   readonly failure?: Failure
   readonly sideEffects: readonly JsonObject[]
   readonly commitToken?: string
+  readonly usage?: ToolUsage
   /** The entry as it is in the store; absent for reads, which have none until they settle. */
   readonly intended?: Entry
 }

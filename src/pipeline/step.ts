@@ -1,33 +1,27 @@
-// One stage of one call: stops for a cancel before the key is claimed, and keeps what a dry run was told.
-
+// One stage of one call, and what a dry run is told of it. A cancel stops none: execute is where it is stored (S16).
 import type { Kit } from './kit.ts'
-import { refuse } from './result.ts'
-import type { Received, Stage, StageReport, StageResult } from './stages.ts'
+import { reportOf } from './report.ts'
+import type { Received, Stage, StageResult } from './stages.ts'
 
-/** After the claim a cancel is the business of execute, which stores it (S16). */
-const STOPS_FOR_CANCEL: readonly Stage[] = ['recall', 'resolve', 'permit', 'validate', 'authorize', 'claim']
+/** A stage may also say that the decisions before it have to be made again. */
+type Result = StageResult<unknown> | { readonly kind: 'again' }
 
-export async function step<S extends Received, N>(
+/** A stage that decides at once is not awaited: each await costs a turn of the event loop's microtasks. */
+export function step<S extends Received, R extends Result | Promise<Result>>(
   stage: Stage,
   state: S,
   kit: Kit,
-  run: (state: S, kit: Kit) => StageResult<N> | Promise<StageResult<N>>,
-): Promise<StageResult<N>> {
-  const result: StageResult<N> =
-    state.abort.aborted && STOPS_FOR_CANCEL.includes(stage)
-      ? refuse(state, 'canceled')
-      : await run(state, kit)
-  state.reports?.push(report(stage, result))
-  return result
-}
-
-function report<N>(stage: Stage, result: StageResult<N>): StageReport {
-  if (result.kind === 'ok') return { stage, verdict: 'ok', reason: 'ok', details: {} }
-  const { failure, replayed, state } = result.result
-  return {
-    stage,
-    verdict: result.kind,
-    reason: failure?.message ?? (replayed ? `answered by an earlier call, ${state}` : state),
-    details: failure ? { failure: failure.id, ...failure.details } : {},
+  run: (state: S, kit: Kit) => R,
+): R {
+  const result = run(state, kit)
+  if (state.reports === undefined) return result
+  const { reports } = state
+  if (!(result instanceof Promise)) {
+    reports.push(reportOf(stage, state, result))
+    return result
   }
+  return result.then((settled) => {
+    reports.push(reportOf(stage, state, settled))
+    return settled
+  }) as R
 }

@@ -2,7 +2,7 @@
 import type { Constraints } from '../contract/call.ts'
 import { serialize } from '../ledger/fingerprint.ts'
 import { allowsUrl } from '../resource/net-allowlist.ts'
-import { ISOLATION_MODES, type ResolvedOperation } from '../resource/resolved-tool.ts'
+import { ISOLATION_MODES, type ResolvedOperation, type ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Json, JsonObject, Violation } from '../util/json.ts'
 import { parseStrictJson } from '../util/strict-json.ts'
 import type { Kit } from './kit.ts'
@@ -20,22 +20,25 @@ export function validate(state: Permitted, kit: Kit): StageResult<Valid> {
   const egress = refusedByAllowlist(state)
   if (egress !== undefined) return egress
   if (call.constraints.memoryMb !== undefined) {
-    state.warnings.push('memory_mb_limit does not apply: this tool does not run in a process of its own')
+    state.warnings.push(
+      'memory_mb_limit is told to tools of the four-outcome contract; it is not enforced here',
+    )
   }
 
   const read = readInput(state)
   if (read.kind !== 'read') return read.refusal
   const { input } = read
-  const size = Buffer.byteLength(serialize(input))
+  const payloadText = serialize(input)
+  const size = Buffer.byteLength(payloadText)
   if (size > target.tool.limits.inputBytes) {
     return refuse(state, 'input-too-large', {
       details: { bytes: size, limit_bytes: target.tool.limits.inputBytes },
     })
   }
-  const schema = target.inputs[operation.name]
+  const schema = target.inputs.get(operation.name)
   const violations = schema ? schema.check(input ?? null) : []
   if (violations.length > 0) return refuse(state, 'input-invalid', violated(violations))
-  return advance(state, { input, bounds: narrow(call.constraints, operation) })
+  return advance(state, { input, payloadText, bounds: narrow(call.constraints, operation) })
 }
 
 /** What a request says about tool and credentials is compared, never believed (S2). */
@@ -68,6 +71,7 @@ function refusedClaim(state: Permitted): StageResult<never> | undefined {
     }
     return refuse(state, 'isolation-unavailable', {
       message: `the request asks for isolation '${claims.isolation}'; the tool runs with '${tool.isolation}'`,
+      fix: 'Leave runtime.mode out.',
     })
   }
   const otherProfile = claims.authProfile !== undefined && claims.authProfile !== tool.auth?.profile
@@ -84,6 +88,7 @@ function refusedByAllowlist(state: Permitted): StageResult<never> | undefined {
   if (url !== null && allowsUrl(netAllowlist, url)) return undefined
   return refuse(state, 'egress-denied', {
     message: "the endpoint of the tool is outside the request's net_allowlist",
+    fix: "Leave net_allowlist out, or add the tool's origin.",
     details: { path: '/constraints/net_allowlist' },
   })
 }
@@ -97,12 +102,35 @@ function readInput(state: Permitted): ReadInput {
   const { call, continued, operation, target } = state
   const kept = continued?.payload
   if (kept !== undefined && 'inline' in kept) return { kind: 'read', input: kept.inline }
-  if (call.inputRaw === undefined) return { kind: 'read', input: call.input }
-  if (target.inputs[operation.name] === undefined) return { kind: 'read', input: call.inputRaw }
+  const hasSchema = target.inputs.has(operation.name)
+  const fields = hasSchema || readsFields(operation, target.tool)
+  if (call.inputRaw === undefined) {
+    // Text could hold the very fields that a rule looks for, and the rule would not see them (S3).
+    if (fields && !hasSchema && typeof call.input === 'string') {
+      const message = 'must not be text: this tool has rules on fields of its input'
+      return {
+        kind: 'refused',
+        refusal: refuse(state, 'input-invalid', violated([{ path: '/input', message }])),
+      }
+    }
+    return { kind: 'read', input: call.input }
+  }
+  if (!fields) return { kind: 'read', input: call.inputRaw }
   const parsed = parseStrictJson(call.inputRaw)
-  if (parsed.ok) return { kind: 'read', input: parsed.value }
-  const violations = parsed.violations.map(({ path, message }) => ({ path: `/input_raw${path}`, message }))
+  if (parsed.ok && (hasSchema || typeof parsed.value !== 'string'))
+    return { kind: 'read', input: parsed.value }
+  const violations = parsed.ok
+    ? [{ path: '/input_raw', message: 'must not be text: this tool has rules on fields of its input' }]
+    : parsed.violations.map(({ path, message }) => ({ path: `/input_raw${path}`, message }))
   return { kind: 'refused', refusal: refuse(state, 'input-invalid', violated(violations)) }
+}
+
+function readsFields(operation: ResolvedOperation, tool: ResolvedTool): boolean {
+  return (
+    operation.approvalTriggers.length > 0 ||
+    operation.effect.identity !== undefined ||
+    tool.auditFields.length > 0
+  )
 }
 
 /** Each is the smaller of what was asked and what is declared (S2). */

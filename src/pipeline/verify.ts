@@ -11,7 +11,7 @@ export function verify(state: Executed): StageResult<Verified> {
   if (execution.bytes !== undefined && execution.bytes > limit) {
     return broken(state, 'output-too-large', { bytes: execution.bytes, limit_bytes: limit })
   }
-  const violations = target.outputs[operation.name]?.check(execution.output ?? null) ?? []
+  const violations = target.outputs.get(operation.name)?.check(execution.output ?? null) ?? []
   if (violations.length === 0) return advance(state, { verified: true as const })
   return broken(state, 'output-invalid', {
     violations: violations.map(({ path, message }) => ({ path, message })),

@@ -13,6 +13,8 @@ interface AllowedOrigin {
 const ENTRY =
   /^(?:(https?):\/\/)?(\*\.)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?$/i
 
+const OWN_PORT = { http: '80', https: '443' } as const
+
 /** undefined for an entry that is no origin: paths, bare stars and stars inside a name are not read. */
 export function parseAllowedOrigin(entry: string): AllowedOrigin | undefined {
   const match = ENTRY.exec(entry.trim())
@@ -43,6 +45,45 @@ function covers(allowed: AllowedOrigin, url: URL): boolean {
   const own = url.protocol === 'https:' ? '443' : '80'
   if ((allowed.port ?? own) !== (url.port === '' ? own : url.port)) return false
   return allowed.below ? url.hostname.endsWith(`.${allowed.host}`) : url.hostname === allowed.host
+}
+
+/**
+ * What two lists both allow (S2). An empty `declared` is no list at all, since apply refuses one that does not cover
+ * the endpoint; undefined where nobody has a list.
+ */
+export function narrowAllowlist(
+  declared: readonly string[],
+  asked: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (declared.length === 0) return asked
+  if (asked === undefined) return declared
+  const theirs = asked.flatMap((entry) => parseAllowedOrigin(entry) ?? [])
+  const own = declared.flatMap((entry) => parseAllowedOrigin(entry) ?? [])
+  return [...new Set(own.flatMap((one) => theirs.flatMap((other) => overlap(one, other))))]
+}
+
+/** The origins that both cover: none, or one per scheme. */
+function overlap(a: AllowedOrigin, b: AllowedOrigin): readonly string[] {
+  const host = narrowerHost(a, b) ?? narrowerHost(b, a)
+  if (host === undefined) return []
+  return (['https', 'http'] as const).flatMap((scheme) => {
+    const port = portOf(a, scheme)
+    if (port === undefined || port !== portOf(b, scheme)) return []
+    return [`${scheme}://${host}${port === OWN_PORT[scheme] ? '' : `:${port}`}`]
+  })
+}
+
+/** The host of `inner` where `outer` covers all of it. */
+function narrowerHost(inner: AllowedOrigin, outer: AllowedOrigin): string | undefined {
+  const same = inner.host === outer.host && inner.below === outer.below
+  if (!same && !(outer.below && inner.host.endsWith(`.${outer.host}`))) return undefined
+  return `${inner.below ? '*.' : ''}${inner.host}`
+}
+
+/** The one port that an entry covers with this scheme. */
+function portOf(allowed: AllowedOrigin, scheme: 'http' | 'https'): string | undefined {
+  if (allowed.scheme !== undefined && allowed.scheme !== scheme) return undefined
+  return allowed.port ?? OWN_PORT[scheme]
 }
 
 /** By its text alone: names that resolve to this machine are found when the connection is made. */

@@ -27,6 +27,9 @@ function fit(bytes: number): number | undefined {
   return bytes > 0 && Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
+/** Each call of a window is remembered one by one, so that the limit is exact. */
+const MAX_RATE = 100_000
+
 export interface Rate {
   readonly max: number
   readonly perMs: number
@@ -36,8 +39,8 @@ export interface Rate {
 export function parseRate(rate: string | { readonly max: number; readonly per: string }): Rate | undefined {
   const [max, per] = typeof rate === 'string' ? splitRate(rate) : [rate.max, rate.per]
   const perMs = per === undefined ? undefined : parseDuration(/^\D/.test(per) ? `1${per}` : per)
-  if (max === undefined || perMs === undefined || perMs < 1 || !Number.isSafeInteger(max) || max < 1)
-    return undefined
+  if (max === undefined || perMs === undefined || perMs < 1) return undefined
+  if (!Number.isSafeInteger(max) || max < 1 || max > MAX_RATE) return undefined
   return { max, perMs: Math.ceil(perMs) }
 }
 

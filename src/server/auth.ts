@@ -53,7 +53,7 @@ export function askedNamespace(request: FastifyRequest): string | undefined {
   return asked
 }
 
-function refuseNamespace(message: string, fix: string): Refusal {
+export function refuseNamespace(message: string, fix: string): Refusal {
   const violations = [{ path: '/namespace', message }]
   return new Refusal({ failure: 'envelope-invalid', message, fix, details: { violations } })
 }

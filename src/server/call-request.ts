@@ -36,7 +36,7 @@ export async function readCallRequest(edge: Edge, request: FastifyRequest): Prom
   const decoded = dialects.decode(body, mint)
   const trace = header !== undefined && !hasTrace(body) ? { trace: header } : undefined
   if (!decoded.ok) return { ...decoded, call: { ...decoded.call, ...trace } }
-  const key = readKey(request.headers['idempotency-key'], decoded.call.key)
+  const key = readKey(request.raw.headersDistinct['idempotency-key'], decoded.call.key)
   if (!key.ok) return refuseCall(key.refusal, { ...decoded.call, ...trace })
   if (trace === undefined && key.key === undefined) return decoded
   return { ok: true, call: { ...decoded.call, ...trace, ...(key.key === undefined ? {} : { key: key.key }) } }
@@ -99,9 +99,11 @@ type Key =
 /** Printable ASCII, bare or as a quoted string: both are in use for this header. */
 const KEY = /^(?:"((?:[\x20\x21\x23-\x5b\x5d-\x7e])+)"|([\x21\x23-\x7e][\x20-\x7e]*))$/
 
-function readKey(header: string | string[] | undefined, inBody: string | undefined): Key {
-  if (header === undefined) return { ok: true }
-  const match = typeof header === 'string' ? KEY.exec(header) : null
+function readKey(headers: readonly string[] | undefined, inBody: string | undefined): Key {
+  if (headers === undefined) return { ok: true }
+  // Node joins what is sent twice into one text, which would be another key.
+  const [header = '', ...more] = headers
+  const match = more.length === 0 ? KEY.exec(header) : null
   const key = match?.[1] ?? match?.[2]
   if (key === undefined || key.length > KEY_MAX_LENGTH) {
     return keyRefusal(

@@ -9,6 +9,7 @@ import { httpStatusOf } from '../contract/projection.ts'
 import { isNamespace } from '../resource/name.ts'
 import type { CallerDoor, CallHandle } from '../runtime-api.ts'
 import { isUuid } from '../util/uuid.ts'
+import { askedNamespace, refuseNamespace } from './auth.ts'
 import { readCallRequest } from './call-request.ts'
 import type { CallerExchange, Edge, Route } from './edge.ts'
 import { answers, CALL_REQUEST_BODY, json, parameter, REFUSALS, ref } from './openapi-parts.ts'
@@ -27,6 +28,7 @@ export function callRoutes(edge: Edge): readonly Route[] {
   async function start({ request, reply, caller }: CallerExchange): Promise<void> {
     const prefer = readPrefer(request.headers.prefer)
     const asked = await readCallRequest(edge, request)
+    refuseTwoNamespaces(asked.call, askedNamespace(request))
     const door = runtime.as(inNamespaceOf(asked.call, caller))
     const { dialect } = asked.call
     if (!asked.ok) {
@@ -34,11 +36,13 @@ export function callRoutes(edge: Edge): readonly Route[] {
       return
     }
     const handle = door.start(asked.call)
-    if (prefer.respondAsync) await handle.accepted()
+    // A dry run leaves nothing behind that could be found later (S17).
+    const respondAsync = prefer.respondAsync && !asked.call.dryRun
+    if (respondAsync) await handle.accepted()
     else listenForHangUp(reply, handle)
-    const answer = await handle.answer(waitOf(prefer))
-    if (showsResource(answer, prefer.respondAsync)) await sendOpen(reply, door, handle, prefer)
-    else sendAnswer(reply, door, dialect, answer)
+    const answer = await handle.answer(asked.call.dryRun ? {} : waitOf(prefer))
+    if (showsResource(answer, respondAsync)) await sendOpen(reply, door, handle, prefer)
+    else sendAnswer(reply, door, dialect, answer, { onRecord: !asked.call.dryRun })
   }
 
   async function sendOpen(
@@ -216,6 +220,8 @@ function listenForHangUp(reply: FastifyReply, handle: CallHandle): void {
 }
 
 interface Shown {
+  /** False for what leaves nothing to be found by its id. */
+  readonly onRecord?: boolean
   readonly status?: number
   readonly fix?: string
 }
@@ -227,8 +233,9 @@ function sendAnswer(
   answer: Answer,
   shown: Shown = {},
 ): void {
-  reply.header('writ-call-id', answer.callId)
-  if (!answer.final) reply.header('location', locationOf(answer.callId, door.caller.namespace))
+  const { onRecord = true } = shown
+  if (onRecord) reply.header('writ-call-id', answer.callId)
+  if (onRecord && !answer.final) reply.header('location', locationOf(answer.callId, door.caller.namespace))
   setRetryAfter(reply, answer.failure?.details.retry_after_ms)
   sendJson(reply, shown.status ?? httpStatusOf(answer), withFix(encodeAnswer(dialect, answer), shown.fix))
 }
@@ -247,6 +254,16 @@ function locationOf(id: string, namespace: string): string {
 function inNamespaceOf(call: { readonly namespace?: string }, caller: Caller): Caller {
   const { namespace } = call
   return caller.admin && namespace !== undefined && isNamespace(namespace) ? { ...caller, namespace } : caller
+}
+
+/** What the header or the query says and what the body says must be one namespace; neither wins silently. */
+function refuseTwoNamespaces(call: { readonly namespace?: string }, asked: string | undefined): void {
+  const { namespace } = call
+  if (asked === undefined || namespace === undefined || asked === namespace) return
+  throw refuseNamespace(
+    'The request and its body name two namespaces.',
+    'Send one of the two, or the same in both.',
+  )
 }
 
 function callUnknown(): Refusal {

@@ -1,6 +1,7 @@
 // What every stage would answer to a call. Nothing is reserved, sent or spent (S17).
 import type { Failure } from '../contract/failure.ts'
 import { failureRow } from '../contract/failures.ts'
+import { fixOf } from '../contract/projection.ts'
 import type { JsonObject } from '../util/json.ts'
 import { readCallRequest } from './call-request.ts'
 import type { Edge, Route } from './edge.ts'
@@ -47,13 +48,14 @@ export function explainRoutes(edge: Edge): readonly Route[] {
   ]
 }
 
-function errorOf({ id, message, retryable, details }: Failure): JsonObject {
+function errorOf(failure: Failure): JsonObject {
+  const { id, message, retryable, details } = failure
   const row = failureRow(id)
   return {
     code: row.v1.code,
     reason: row.v1.reason,
     retryable,
     message,
-    details: { ...details, failure: id, dotted_code: row.dotted, fix: row.fix },
+    details: { ...details, failure: id, dotted_code: row.dotted, fix: fixOf(failure, 'none') },
   }
 }

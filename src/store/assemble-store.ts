@@ -71,9 +71,10 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
     ...(options.maxBuffered === undefined ? {} : { maxBuffered: options.maxBuffered }),
   })
 
-  function wait<R extends OpResult>(op: StoreOp): Promise<R> {
+  function wait<R extends OpResult>(op: StoreOp, always = false): Promise<R> {
     const encoded = tryEncode(encode, op)
-    return encoded instanceof IllegalWrite ? Promise.reject(encoded) : (queue.wait(encoded) as Promise<R>)
+    if (encoded instanceof IllegalWrite) return Promise.reject(encoded)
+    return queue.wait(encoded, { always }) as Promise<R>
   }
 
   function note(write: LedgerWrite): Promise<WriteResult> {
@@ -101,7 +102,7 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
     durable: options.durable,
     ledger: {
       intend: (write) => wait({ kind: 'write', write }),
-      settle: (write) => wait({ kind: 'write', write }),
+      settle: (write) => wait({ kind: 'write', write }, true),
       note,
     },
     entries: {
@@ -128,6 +129,9 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
         read(() => reads.evidence.links(epoch, fromBatch, checkLimit(limit))),
       epochs: () => read(() => reads.evidence.epochs()),
       forCall: (namespace, callId) => read(() => reads.evidence.forCall(namespace, callId)),
+    },
+    get behind() {
+      return queue.behind
     },
     get failed() {
       return queue.failed

@@ -28,6 +28,8 @@ export interface EntryUpdate {
   readonly key: string
   /** The revision this change was computed from. */
   readonly revision: number
+  /** As for an insert: refuses while another live entry has the identity of this one (S14). */
+  readonly uniqueSince?: number
   /**
    * States passed through, the last one stays. Empty keeps the state. A path through `intended` starts another attempt:
    * outcome and settledAt of the one before are dropped unless `set` brings new ones.
@@ -42,6 +44,7 @@ export interface EntryUpdate {
 export interface LedgerWrite {
   readonly namespace: string
   readonly entry?: EntryInsert | EntryUpdate
+  /** Each replaces the record before it; one that only says `running` replaces none. */
   readonly calls?: readonly CallRecord[]
   readonly evidence?: readonly EvidenceRecord[]
 }
@@ -95,7 +98,7 @@ export interface CallStore {
   get(namespace: string, id: string): Promise<CallRecord | undefined>
   /** Newest first. */
   list(filter: CallFilter): Promise<readonly CallRecord[]>
-  /** Calls still open in another life than `epoch` that never got an entry. */
+  /** Calls that another life than `epoch` left running. */
   orphans(epoch: string, limit: number): Promise<readonly CallRecord[]>
 }
 
@@ -173,6 +176,11 @@ export interface Store {
   readonly calls: CallStore
   readonly resources: ResourceStore
   readonly evidence: EvidenceStore
+  /**
+   * As many notes wait for the disk as may (S34). Whoever makes one more waits until it is written: that is what bounds
+   * the lag when calls come faster than the disk, or leave it no time to begin.
+   */
+  readonly behind: boolean
   /** Set once the store can no longer be trusted. */
   readonly failed: Error | undefined
   /** Writes what is noted. */

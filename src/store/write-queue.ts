@@ -28,8 +28,11 @@ export interface WriteQueueOptions<W, R> {
 }
 
 export interface WriteQueue<W, R> {
-  /** Resolves when the write is on disk. */
-  wait(write: W): Promise<R>
+  /**
+   * Resolves when the write is on disk. `always` takes it even when the buffer is full: the outcome of what was sent is
+   * never turned away, and there are no more of them than intents.
+   */
+  wait(write: W, options?: { readonly always?: boolean }): Promise<R>
   /** The same with a bounded lag. Throws when the write cannot be taken. */
   note(write: W): Promise<R>
   /** Resolves when everything taken so far is on disk. */
@@ -38,6 +41,8 @@ export interface WriteQueue<W, R> {
   close(): Promise<void>
   /** Stops the queue for good. */
   fail(cause: unknown): void
+  /** As much waits for the disk as may: whoever notes more should wait for it to be written. */
+  readonly behind: boolean
   readonly failed: StoreUnavailable | undefined
   readonly closed: boolean
 }
@@ -66,10 +71,10 @@ export function createWriteQueue<W, R>(options: WriteQueueOptions<W, R>): WriteQ
   let failed: StoreUnavailable | undefined
   let closed = false
 
-  function refusal(): StoreUnavailable | undefined {
+  function refusal(always = false): StoreUnavailable | undefined {
     if (failed !== undefined) return failed
     if (closed) return new StoreUnavailable('the store is closed')
-    if (pending.length + running.length < maxBuffered) return undefined
+    if (always || pending.length + running.length < maxBuffered) return undefined
     return new StoreUnavailable(`the write buffer is full: ${maxBuffered} writes wait for the disk`)
   }
 
@@ -165,8 +170,8 @@ export function createWriteQueue<W, R>(options: WriteQueueOptions<W, R>): WriteQ
   }
 
   return {
-    wait(write) {
-      const refused = refusal()
+    wait(write, { always = false } = {}) {
+      const refused = refusal(always)
       return refused === undefined ? take(write, true) : Promise.reject(refused)
     },
     note(write) {
@@ -181,6 +186,9 @@ export function createWriteQueue<W, R>(options: WriteQueueOptions<W, R>): WriteQ
       timer?.cancel()
     },
     fail,
+    get behind() {
+      return pending.length >= noteLimit
+    },
     get failed() {
       return failed
     },

@@ -92,6 +92,10 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
     events.on('entry:unknown', (event) =>
       logger.warn(event, 'an effect may have happened; look it up and settle it'),
     ),
+    events.on('tool:crashed', (event) => logger.error(event, 'a tool of this program threw')),
+    events.on('call:faulted', (event) =>
+      logger.error(event, 'a fault inside Writ ended a call; please report it'),
+    ),
     events.on('store:failed', (event) => logger.fatal(event, 'the store failed; nothing is sent any more')),
   )
   return () => {

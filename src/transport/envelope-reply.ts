@@ -79,6 +79,7 @@ export function envelopeReply(
     bytes,
     ...(reply.warnings === undefined ? {} : { warnings: reply.warnings }),
     ...(reply.sideEffects === undefined ? {} : { sideEffects: reply.sideEffects }),
+    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
     ...(reply.commitToken === undefined ? {} : { commitToken: reply.commitToken }),
   }
 }
@@ -111,6 +112,7 @@ export function toolRefusal(
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(said.sideEffects === undefined ? {} : { sideEffects: said.sideEffects }),
     ...(warnings.length === 0 ? {} : { warnings }),
+    ...(said.usage === undefined ? {} : { usage: said.usage }),
   }
 }
 

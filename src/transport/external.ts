@@ -3,6 +3,7 @@
 import type { ToolRequest } from '../contract/dialect/dialect.ts'
 import { createDialects } from '../contract/dialect/registry.ts'
 import { CONTRACT_VERSION } from '../contract/version.ts'
+import { narrowAllowlist } from '../resource/net-allowlist.ts'
 import { parseStrictJson } from '../util/strict-json.ts'
 import { envelopeReply } from './envelope-reply.ts'
 import { type Answered, createPost } from './http-post.ts'
@@ -47,7 +48,9 @@ export function createExternalTransport(options: TransportOptions): Transport {
 
 /** Everything the caller's call carries goes along; the credential is only ever named. */
 function toolRequestOf(send: Send): ToolRequest {
-  const { tool, operation } = send
+  const { tool, operation, constraints } = send
+  const memoryMb = smaller(tool.limits.memoryMb, constraints?.memoryMb)
+  const netAllowlist = narrowAllowlist(tool.netAllowlist, constraints?.netAllowlist)
   return {
     requestId: send.requestId,
     callId: send.callId,
@@ -73,7 +76,12 @@ function toolRequestOf(send: Send): ToolRequest {
     ...(tool.auth === undefined
       ? {}
       : { auth: { profile: tool.auth.profile, secretRef: tool.auth.secretRef, scopes: tool.auth.scopes } }),
-    ...(tool.limits.memoryMb === undefined ? {} : { memoryMb: tool.limits.memoryMb }),
-    netAllowlist: tool.netAllowlist,
+    ...(memoryMb === undefined ? {} : { memoryMb }),
+    ...(netAllowlist === undefined ? {} : { netAllowlist }),
+    ...(send.echo === undefined ? {} : { echo: send.echo }),
   }
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

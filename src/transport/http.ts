@@ -66,5 +66,5 @@ function bodyOf(send: Send): PostBody {
   if (typeof input === 'string' && operation.inputSchema === undefined) {
     return { text: input, contentType: 'text/plain; charset=utf-8' }
   }
-  return { text: JSON.stringify(input), contentType: 'application/json' }
+  return { text: send.text ?? JSON.stringify(input), contentType: 'application/json' }
 }

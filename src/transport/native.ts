@@ -2,7 +2,7 @@
 import type { Trace } from '../contract/call.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Abort } from '../util/abort.ts'
-import type { Json, JsonObject } from '../util/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
 import { abortRefusal } from './abort-refusal.ts'
 import { toolRefusal } from './envelope-reply.ts'
 import { cloneJson, copyAsJson } from './json-copy.ts'
@@ -92,14 +92,18 @@ function run(handler: NativeHandler, send: Send, sink: AttemptSink, report: Repo
   sink.sending()
   // Stopped by the very last check of its caller: nothing runs, but `sending` has been said.
   if (send.abort.reason !== undefined) return Promise.resolve(abortRefusal(send.abort.reason, true, send))
-  let result: unknown
+  let pending: PromiseLike<unknown>
   try {
-    result = handler(input, context)
-    if (!isThenable(result)) return Promise.resolve(success(result, send))
+    const result = handler(input, context)
+    if (!isThenable(result)) {
+      context.end()
+      return Promise.resolve(success(result, send))
+    }
+    pending = result
   } catch (error) {
+    context.end()
     return Promise.resolve(crash(error, send, report))
   }
-  const pending = result
   return new Promise((resolve) => {
     // The first end wins. A handler that ignores the abort goes on, but nobody waits for it or hears it any more.
     let ended = false
@@ -112,10 +116,13 @@ function run(handler: NativeHandler, send: Send, sink: AttemptSink, report: Repo
     }
     let unlisten = () => {}
     unlisten = send.abort.listen((reason) => end(() => abortRefusal(reason, true, send)))
-    pending.then(
-      (value) => end(() => success(value, send)),
-      (error: unknown) => end(() => crash(error, send, report)),
-    )
+    const fail = (error: unknown) => end(() => crash(error, send, report))
+    try {
+      pending.then((value) => end(() => success(value, send)), fail)
+    } catch (error) {
+      // It only looked like a promise.
+      fail(error)
+    }
   })
 }
 
@@ -175,29 +182,39 @@ function success(value: unknown, send: Send): Reply {
   }
 }
 
+/** Never throws, whatever was thrown: an error that cannot be read is a crash like any other. */
 function crash(error: unknown, send: Send, report: Report): Refusal {
-  if (error instanceof ToolError) {
-    return toolRefusal(
-      {
-        kind: 'failure',
-        status: 'error',
-        code: error.code ?? 'execution_failed',
-        dialect: 'v1',
-        message: error.message,
-        harmless: error.effect === 'none',
-        ...(error.retryable === undefined ? {} : { retryable: error.retryable }),
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
-      send.operation,
-    )
+  let fault = error
+  try {
+    if (error instanceof ToolError) return saidBy(error, send)
+  } catch (unreadable) {
+    fault = unreadable
   }
-  report(error, send)
+  report(fault, send)
   return {
     kind: 'failure',
     failure: 'tool-crashed',
     message: 'the handler of the tool threw an error',
     definite: false,
   }
+}
+
+/** Its types are a promise of the handler's author only, so each part is looked at. */
+function saidBy(error: ToolError, send: Send): Refusal {
+  const { code, message, effect, retryable, details } = error
+  return toolRefusal(
+    {
+      kind: 'failure',
+      status: 'error',
+      code: typeof code === 'string' ? code : 'execution_failed',
+      dialect: 'v1',
+      message: String(message),
+      harmless: effect === 'none',
+      ...(typeof retryable === 'boolean' ? { retryable } : {}),
+      ...(isJsonObject(details) ? { details } : {}),
+    },
+    send.operation,
+  )
 }
 
 function notHere(send: Send): Refusal {

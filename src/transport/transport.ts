@@ -1,5 +1,6 @@
 // How one attempt reaches a tool. An attempt is a stream of facts; the last is its reply.
-import type { Trace } from '../contract/call.ts'
+import type { ToolUsage } from '../contract/answer.ts'
+import type { Constraints, Echo, Trace } from '../contract/call.ts'
 import type { DialectRegistry } from '../contract/dialect/registry.ts'
 import type { FailureId } from '../contract/failures.ts'
 import type { ResolvedOperation, ResolvedTool, ToolType } from '../resource/resolved-tool.ts'
@@ -14,6 +15,8 @@ export interface Send {
   readonly tool: ResolvedTool
   readonly operation: ResolvedOperation
   readonly input: Json | undefined
+  /** The input as JSON text, where it was already written. */
+  readonly text?: string
   /** base64url(SHA-256(scope, key)): never the caller's own key (S19). */
   readonly key: string
   /** 1 for the first send of the entry. */
@@ -23,6 +26,10 @@ export interface Send {
   readonly agent?: string
   readonly taskId?: string
   readonly trace: Trace
+  /** What the caller's request asks for; tools that are told get it with their own declaration (S2). */
+  readonly constraints?: Constraints
+  /** What the caller said of its surroundings, for tools that want to know. */
+  readonly echo?: Echo
   /** What is left for this attempt when it starts, in milliseconds. */
   readonly timeoutMs: number
   /** The same in wall time, for tools that want an absolute deadline. */
@@ -48,6 +55,7 @@ export interface Success {
   readonly bytes: number
   readonly warnings?: readonly string[]
   readonly sideEffects?: readonly JsonObject[]
+  readonly usage?: ToolUsage
   readonly commitToken?: string
 }
 
@@ -63,6 +71,7 @@ export interface Refusal {
   readonly retryAfterMs?: number
   readonly sideEffects?: readonly JsonObject[]
   readonly warnings?: readonly string[]
+  readonly usage?: ToolUsage
 }
 
 export type Reply = Success | Refusal

@@ -140,6 +140,7 @@ describe('the failure table', () => {
     for (const row of rows) {
       assert.match(row.summary, /\.$/, row.id)
       assert.match(row.fix, /\.$/, row.id)
+      if (row.fixUnknown !== undefined) assert.match(row.fixUnknown, /find out .*from the tool.*\.$/, row.id)
     }
   })
 

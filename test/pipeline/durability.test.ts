@@ -25,6 +25,9 @@ async function watchedStore(t: TestContext) {
     }
   const watched: Store = {
     ...store,
+    get behind() {
+      return store.behind
+    },
     get failed() {
       return failing.has('all') ? new Error('disk gone') : undefined
     },
@@ -68,7 +71,7 @@ test('S34: audit strict makes a read wait for its outcome', async (t) => {
   const { door, seen } = await watchedRuntime(t, read, confidential)
   for (const tool of ['read', 'confidential']) {
     await door.call({ tool })
-    assert.deepEqual(seen.splice(0), ['settle'], tool)
+    assert.deepEqual(seen.splice(0), ['intend'], `${tool} waits for the disk once`)
   }
 })
 
@@ -143,4 +146,13 @@ test('A runtime that closes lets calls end, refuses new ones, and leaves what it
   assert.equal((await again.call({ tool: 'stuck', idempotencyKey: 'stuck' })).failure?.id, 'outcome-unknown')
   assert.equal(stuck.sends.length, 1)
   assert.equal((await second.health()).unknownEntries, 1)
+})
+
+test('S34: calls that leave the event loop no time still get their notes written, and none is refused', async (t) => {
+  const read = steeredTool('read', READ)
+  const { door } = await watchedRuntime(t, read)
+  for (let index = 0; index < 25_000; index++) {
+    const answer = await door.call({ tool: index % 2 === 0 ? 'read' : 'nope' })
+    assert.notEqual(answer.failure?.id, 'intent-not-recorded')
+  }
 })

@@ -113,7 +113,64 @@ describe('what an external tool is sent', () => {
   })
 })
 
+describe('what a four-outcome tool is told of the call', () => {
+  const declared = ['https://*.example.com', 'http://127.0.0.1:1']
+
+  async function told(send: Partial<Send>, netAllowlist: readonly string[] = []) {
+    const peer = await listenHttp(fourOutcome({ status: 'success', output: null }))
+    try {
+      const tool = makeTool({
+        type: 'external',
+        endpoint: peer.origin,
+        contract: 'four-outcome',
+        netAllowlist,
+      })
+      success(await external.attempt(makeSend(tool, {}, { requestId: UUID, ...send }), makeSink()))
+      return JSON.parse((peer.received[0] as Received).body) as Record<string, JsonObject>
+    } finally {
+      await peer.close()
+    }
+  }
+
+  it("is the caller's own context and provenance", async () => {
+    const context = {
+      timezone: 'Asia/Tokyo',
+      env: 'staging',
+      clock: 'monotonic',
+      locale: 'ja',
+      scopes: ['a'],
+    }
+    const sent = await told({ echo: { context, provenance: { commit: 'git:1' } } })
+    assert.partialDeepStrictEqual(sent.context, { ...context, actor_id: 'agent://tests' })
+    assert.partialDeepStrictEqual(sent.provenance, { commit: 'git:1', attempt: 1 })
+  })
+
+  it('S2: is what both lists of origins allow, and no list where nobody has one', async () => {
+    assert.ok(!('net_allowlist' in ((await told({})).constraints ?? {})))
+    assert.deepEqual((await told({}, declared)).constraints?.net_allowlist, declared)
+    const asked = { netAllowlist: ['https://api.example.com', 'https://other.org'] }
+    const alone = await told({ constraints: asked })
+    assert.deepEqual(alone.constraints?.net_allowlist, asked.netAllowlist)
+    const both = await told({ constraints: asked }, declared)
+    assert.deepEqual(both.constraints?.net_allowlist, ['https://api.example.com'])
+  })
+
+  it('is the memory that the request asks for', async () => {
+    const sent = await told({ constraints: { memoryMb: 512 } })
+    assert.equal(sent.constraints?.memory_mb_limit, 512)
+    assert.ok(!('memory_mb_limit' in ((await told({})).constraints ?? {})))
+  })
+})
+
 describe('what an external tool answers', () => {
+  it('says what it has used, also where it failed', async () => {
+    const usage = { duration_ms: 1, cpu_ms: 211, memory_peak_mb: 74 }
+    const ok = await attempt(answer({ request_id: 'req-1', status: 'ok', output: 1, usage }))
+    assert.deepEqual(success(ok.reply).usage, { cpuMs: 211, memoryPeakMb: 74 })
+    const not = await refused(failure({ code: 'execution_failed' }, { usage }))
+    assert.deepEqual(not.usage, { cpuMs: 211, memoryPeakMb: 74 })
+  })
+
   it('W1: may be any JSON', async () => {
     for (const output of [{ nested: [1, { a: null }] }, 'text', 7, null, []] as Json[]) {
       const { reply } = await attempt(answer({ request_id: 'req-1', status: 'ok', output }))

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { ResolvedOperation } from '../../src/resource/resolved-tool.ts'
 import { createNativeTransport, type NativeContext, type NativeHandler } from '../../src/transport/native.ts'
-import { ToolError } from '../../src/transport/tool-error.ts'
+import { ToolError, type ToolErrorOptions } from '../../src/transport/tool-error.ts'
 import type { Reply, Send } from '../../src/transport/transport.ts'
 import { Abort } from '../../src/util/abort.ts'
 import { checkJson } from '../../src/util/check-json.ts'
@@ -100,6 +100,23 @@ describe('what a handler gets', () => {
     await transport.attempt(makeSend(tool, {}), sink)
     late?.progress({ done: 3 })
     assert.deepEqual(sink.facts, [{ done: 1 }, { done: 2 }])
+  })
+
+  it('cannot report progress after a reply that came at once', async () => {
+    for (const ends of ['returns', 'throws']) {
+      const transport = createNativeTransport({ world })
+      let late: NativeContext | undefined
+      transport.register(tool, {
+        invoke: (_input, context) => {
+          late = context
+          if (ends === 'throws') throw new Error('no')
+        },
+      })
+      const sink = makeSink()
+      await transport.attempt(makeSend(tool, {}), sink)
+      late?.progress({ done: 1 })
+      assert.deepEqual(sink.facts, [], ends)
+    }
   })
 })
 
@@ -258,6 +275,61 @@ describe('what a handler throws', () => {
     )
     assert.equal(reply.message, 'odd')
     assert.match(reply.warnings?.[0] ?? '', /not JSON/)
+  })
+})
+
+describe('what cannot be read of a handler', () => {
+  const trap = () => {
+    throw new Error('hunter2')
+  }
+  const details = Object.defineProperty({}, 'a', { enumerable: true, get: trap })
+  const thrown: readonly unknown[] = [
+    new ToolError('odd', { details, effect: 'none' }),
+    new ToolError('odd', { details: new Proxy({}, { ownKeys: trap, get: trap }) }),
+    Object.defineProperty(new ToolError('odd'), 'message', { get: trap }),
+    new Proxy(new ToolError('odd'), { get: trap }),
+    new Proxy({}, { getPrototypeOf: trap }),
+  ]
+
+  it('is a crash, thrown or rejected, of which the operator hears once', async () => {
+    for (const error of thrown) {
+      for (const handler of [
+        () => {
+          throw error
+        },
+        () => Promise.reject(error),
+      ]) {
+        const heard: unknown[] = []
+        const transport = createNativeTransport({ world, onCrash: (fault) => heard.push(fault) })
+        transport.register(tool, { invoke: handler })
+        const reply = refusal(await transport.attempt(makeSend(tool, {}), makeSink()))
+        assert.deepEqual([reply.failure, reply.definite], ['tool-crashed', false])
+        assert.doesNotMatch(JSON.stringify(reply), /hunter2/)
+        await new Promise((resolve) => setImmediate(resolve))
+        assert.equal(heard.length, 1)
+      }
+    }
+  })
+
+  it('is a crash where it only looks like a promise', async () => {
+    const lookalikes = [
+      // biome-ignore lint/suspicious/noThenProperty: this is what is tested
+      { then: trap },
+      Object.defineProperty({}, 'then', { get: trap }),
+    ]
+    for (const value of lookalikes) assert.equal(refusal(await attempt(() => value)).failure, 'tool-crashed')
+  })
+
+  it('is left out of a ToolError where its parts are not what they should be', async () => {
+    const odd = { code: 10n, retryable: 'yes', details: 'text' } as unknown as ToolErrorOptions
+    const reply = refusal(
+      await attempt(() => {
+        throw new ToolError('odd', odd)
+      }),
+    )
+    assert.deepEqual([reply.message, reply.toolRetryable], ['odd', undefined])
+    assert.deepEqual(reply.details, { tool_status: 'error', tool_code: 'execution_failed' })
+    assert.ok(JSON.stringify(reply))
   })
 })
 

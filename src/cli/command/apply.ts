@@ -22,7 +22,7 @@ export const command = defineCommand({
   examples: [
     { line: 'writ apply -f tool.yaml', does: 'Apply one file' },
     { line: 'writ apply -f tools/ --dry-run', does: 'See what a folder would change' },
-    { line: 'writ get tools weather -o json | jq .[0] | writ apply -f -', does: 'Apply from a pipe' },
+    { line: 'writ get tools weather -o yaml | writ apply -f -', does: 'Apply from a pipe' },
   ],
   async run({ flags, terminal }) {
     const dryRun = flags['dry-run']

@@ -8,9 +8,11 @@ import { buildCallRequest, CALL_FLAGS } from '../call-request.ts'
 import { CliError, EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { detailLines, violationLines } from '../failure-text.ts'
 import { clean, printResult } from '../print.ts'
 import { withProgress } from '../progress.ts'
 import { INPUT_FLAGS, readInput } from '../read-input.ts'
+import { suggestTool } from '../suggest-tool.ts'
 import type { Terminal } from '../terminal.ts'
 
 export const command = defineCommand({
@@ -18,7 +20,7 @@ export const command = defineCommand({
   summary: 'Call a tool',
   details: [
     'The output of the tool goes to stdout; how the call ended, what is known of its effect and how to mend a failure go to stderr. The exit code says the same.',
-    'A call that is cut off can be sent again with the same --request-id: it joins the call under way, or gets the outcome that was kept.',
+    'A call that is cut off or may be tried again is safe to run again with the same --key, or with the --request-id that stderr names: it joins the call under way, gets the outcome that was kept, or is the next attempt of the same effect. Without either, every run is a new call.',
   ],
   args: [
     { name: 'tool', description: 'The name of the tool.' },
@@ -70,20 +72,28 @@ export const command = defineCommand({
       input,
       dryRun: flags['dry-run'],
     })
-    const reply = await withClient(terminal, flags, (client) =>
-      withProgress(terminal, `calling ${args.tool}`, () =>
-        client.call(request, {
+    const requestId = String(request.request_id ?? request.call_id)
+    const forPerson = flags.output === 'table'
+    const { reply, fix } = await withClient(terminal, flags, (client) =>
+      withProgress(terminal, `calling ${args.tool}`, async () => {
+        const reply = await client.call(request, {
           async: flags.async,
           ...(flags.wait === undefined ? {} : { waitMs: flags.wait }),
-        }),
-      ),
+        })
+        const unknown = forPerson && reply.failure?.id === 'tool-unknown'
+        return { reply, fix: unknown ? await suggestTool(client, args.tool) : undefined }
+      }),
     ).catch((error: unknown) => {
-      throw cutOff(error, String(request.request_id ?? request.call_id))
+      throw cutOff(error, requestId)
     })
     if (flags.raw) terminal.out(`${JSON.stringify(reply.body)}\n`)
     else await printResult(terminal, flags.output, reply.body, () => renderOutput(terminal, reply))
-    if (flags.output === 'table') tell(terminal, reply)
-    return exitCodeOf(reply)
+    if (forPerson) tell(terminal, reply, fix)
+    const exit = exitCodeOf(reply)
+    // Beside data as well: whoever repeats the line as it is would make a new call (S13).
+    const again = againText(exit, { key: flags.key, given: flags['request-id'], requestId })
+    if (again !== undefined) terminal.err(`${again}\n`)
+    return exit
   },
 })
 
@@ -95,6 +105,21 @@ function cutOff(error: unknown, requestId: string): unknown {
     lines: ['the call may have run'],
     fix: `run the same command with --request-id ${requestId}, or look with 'writ calls --request-id ${requestId}'`,
   })
+}
+
+/** How to ask again for this very effect, after an end that invites it (exit 6) or forbids to guess (exit 8). */
+function againText(
+  exit: number,
+  named: { readonly key: string | undefined; readonly given: string | undefined; readonly requestId: string },
+): string | undefined {
+  if (exit !== EXIT.retryable && exit !== EXIT.unknown) return undefined
+  const how =
+    named.key !== undefined
+      ? 'with the same --key'
+      : `with --request-id ${named.requestId}${named.given === undefined ? '' : ', as before'}`
+  return exit === EXIT.retryable
+    ? `Run it again ${how}: it is then the same effect, and cannot happen twice.`
+    : `Ask again ${how}: nothing is sent while the effect is unknown.`
 }
 
 function renderOutput(terminal: Terminal, { output }: CallReply): string {
@@ -109,23 +134,24 @@ function renderJson(value: Json, tty: boolean): string {
   return tty ? clean(text) : text
 }
 
-function tell(terminal: Terminal, reply: CallReply): void {
+function tell(terminal: Terminal, reply: CallReply, fix: string | undefined): void {
   const { failure, state } = reply
   const facts = [
     `effect: ${reply.effect}`,
     `attempt: ${reply.attempt}`,
     `${reply.durationMs} ms`,
     ...(reply.replayed ? ['replayed'] : []),
-    `call: ${reply.callId}`,
+    reply.callId === undefined ? 'dry run' : `call: ${reply.callId}`,
   ]
   terminal.err(`${clean(`${state}  ${facts.join('  ')}`)}\n`)
   for (const warning of reply.warnings) terminal.err(`Warning: ${clean(warning)}\n`)
   if (failure !== undefined) {
     terminal.err(`${clean(`${failure.id}: ${failure.message}`)}\n`)
-    for (const { path, message } of failure.violations)
-      terminal.err(`  ${clean(`${path || '(input)'} ${message}`)}\n`)
-    if (failure.fix !== '') terminal.err(`Fix: ${clean(failure.fix)}\n`)
-  } else if (!reply.final && state !== 'prepared') {
+    for (const line of [...violationLines(failure.violations, '(input)'), ...detailLines(failure.details)])
+      terminal.err(`  ${clean(line)}\n`)
+    const mend = fix ?? failure.fix
+    if (mend !== '') terminal.err(`Fix: ${clean(mend)}\n`)
+  } else if (reply.callId !== undefined && !reply.final && state !== 'prepared') {
     terminal.err(`See how it goes on: writ calls ${reply.callId}\n`)
   }
 }

@@ -7,6 +7,7 @@ import type { CallResource } from '../../contract/schema/call-resource.ts'
 import { EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { detailLines, violationLines } from '../failure-text.ts'
 import { type Column, printResult, renderAge, renderFields, renderTable, styleOf } from '../print.ts'
 import { withProgress } from '../progress.ts'
 
@@ -32,7 +33,10 @@ export const command = defineCommand({
     ...SERVER_FLAGS,
   },
   examples: [
-    { line: 'writ calls --state unknown', does: 'What may have happened and waits for a person' },
+    {
+      line: 'writ calls --state unknown',
+      does: 'Calls whose effect may have happened, for a person to find out',
+    },
     { line: 'writ calls 0193a1b2-0000-7000-8000-000000000000 -o yaml', does: 'Everything about one call' },
   ],
   async run({ flags, args, terminal }) {
@@ -83,6 +87,10 @@ function columns(now: number): readonly Column<CallResource>[] {
   ]
 }
 
+function linesOf(lines: readonly string[]): string | undefined {
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
 export function renderCall(call: CallResource): string {
   const { failure, output, attempt, durationMs } = readResource(call)
   return renderFields([
@@ -101,12 +109,8 @@ export function renderCall(call: CallResource): string {
     ['Attempt', call.answer === undefined ? undefined : String(attempt)],
     ['Duration', call.answer === undefined ? undefined : `${durationMs} ms`],
     ['Failure', failure && `${failure.id}: ${failure.message}`],
-    [
-      'Violations',
-      failure && failure.violations.length > 0
-        ? failure.violations.map(({ path, message }) => `${path} ${message}`).join('\n')
-        : undefined,
-    ],
+    ['Violations', linesOf(violationLines(failure?.violations ?? [], '(input)'))],
+    ['Details', linesOf(detailLines(failure?.details ?? {}))],
     ['Fix', failure?.fix],
     ['Output', output === undefined ? undefined : JSON.stringify(output, null, 2)],
   ])

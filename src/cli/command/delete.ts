@@ -3,6 +3,7 @@ import { EXIT } from '../cli-error.ts'
 import { defineCommand, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { withProgress } from '../progress.ts'
+import { namingTool } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'delete',
@@ -25,7 +26,9 @@ export const command = defineCommand({
     const { version } = flags
     await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'deleting', () =>
-        client.deleteTool(args.name, version === undefined ? {} : { version }),
+        namingTool(client, args.name, () =>
+          client.deleteTool(args.name, version === undefined ? {} : { version }),
+        ),
       ),
     )
     terminal.out(`tool ${args.name}${version === undefined ? '' : ` ${version}`} deleted\n`)

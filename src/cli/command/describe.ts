@@ -7,12 +7,16 @@ import { withClient } from '../connect.ts'
 import { clean, printResult, renderFields, renderTable, styleOf } from '../print.ts'
 import { withProgress } from '../progress.ts'
 import { textOf, versionOf } from '../resource-text.ts'
+import { namingTool } from '../suggest-tool.ts'
 
 const RECENT = 5
 
 export const command = defineCommand({
   name: 'describe',
   summary: 'Show everything about one tool',
+  details: [
+    "With -o json or -o yaml the result is a report: the tool, its versions and its last calls. It is no manifest; 'writ get tools NAME -o yaml' prints manifests.",
+  ],
   args: [
     { name: 'what', description: 'What to show.', values: ['tool'] },
     { name: 'name', description: 'The name of the tool.' },
@@ -31,7 +35,9 @@ export const command = defineCommand({
     const { version } = flags
     const { tool, all, calls } = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the tool', async () => {
-        const tool = await client.getTool(args.name, version === undefined ? {} : { version })
+        const tool = await namingTool(client, args.name, () =>
+          client.getTool(args.name, version === undefined ? {} : { version }),
+        )
         const [all, { calls }] = await Promise.all([
           client.listTools(),
           client.listCalls({ tool: args.name, limit: RECENT }),
@@ -40,6 +46,8 @@ export const command = defineCommand({
       }),
     )
     const versions = all.map(versionOf)
+    if (flags.output === 'yaml')
+      terminal.out(`# A report, not a manifest: 'writ get tools ${args.name} -o yaml' prints manifests.\n`)
     await printResult(terminal, flags.output, { tool, versions, recent_calls: calls }, () => {
       const recent = renderTable(
         calls,

@@ -10,7 +10,7 @@ import { resolveConfig } from '../../config/resolve-config.ts'
 import type { World } from '../../util/world.ts'
 import { CliError, EXIT, messageOf } from '../cli-error.ts'
 import { defineCommand, type FlagSpec } from '../command.ts'
-import { removeServerNote, writeServerNote } from '../data-folder.ts'
+import { isAlive, readServerNote, removeServerNote, writeServerNote } from '../data-folder.ts'
 import { startExamples, type Tour } from '../examples.ts'
 import { type OpenData, openData } from '../open-data.ts'
 import { packageVersion } from '../package-version.ts'
@@ -61,7 +61,6 @@ export const command = defineCommand({
       return await runServer(terminal, config, data, flags.examples === true)
     } finally {
       removeServerNote(data.folder, terminal.pid)
-      data.lock.release()
     }
   },
 })
@@ -111,18 +110,21 @@ async function runServer(
   const failed = new Promise<StoreFailed>((resolve) => {
     events.on('store:failed', ({ message }) => resolve({ storeFailed: message }))
   })
-  const runtime = await startOrRefuse(() =>
-    withProgress(terminal, 'opening the store and recovering what was under way', () =>
-      createRuntime({
-        world,
-        events,
-        store: { kind: 'sqlite', path: data.folder.database },
-        profile: config.profile,
-        effectDefault: config.effect_default,
-        retention: { keepMs: config.retention_days * DAY_MS, tombstoneMs: config.tombstone_days * DAY_MS },
-      }),
-    ),
+  const runtime = await startOrRefuse(
+    () =>
+      withProgress(terminal, 'opening the store and recovering what was under way', () =>
+        createRuntime({
+          world,
+          events,
+          store: { kind: 'sqlite', path: data.folder.database },
+          profile: config.profile,
+          effectDefault: config.effect_default,
+          retention: { keepMs: config.retention_days * DAY_MS, tombstoneMs: config.tombstone_days * DAY_MS },
+        }),
+      ),
+    data,
   )
+  if (data.ledgerLost) terminal.err(lostText(data))
   const server = await createServer({
     runtime,
     world,
@@ -209,13 +211,29 @@ function stopSignal(terminal: Terminal): Promise<void> {
   })
 }
 
-/** What keeps a server from starting is for the operator to mend, and no bug. */
-async function startOrRefuse<T>(start: () => Promise<T>): Promise<T> {
+/** What keeps a server from starting is for the operator to mend, and no bug. `data` that another server has says which. */
+async function startOrRefuse<T>(start: () => Promise<T>, data?: OpenData): Promise<T> {
   try {
     return await start()
   } catch (error) {
-    throw error instanceof CliError ? error : new CliError(messageOf(error), { exit: EXIT.startFailed })
+    if (error instanceof CliError) throw error
+    const note = data && readServerNote(data.folder)
+    throw new CliError(messageOf(error), {
+      exit: EXIT.startFailed,
+      ...(note && isAlive(note.pid)
+        ? { fix: `process ${note.pid} listens on ${note.url}: use or stop that one` }
+        : {}),
+    })
   }
+}
+
+function lostText({ folder }: OpenData): string {
+  return [
+    'writ: WARNING: the ledger is new: keys of earlier calls are forgotten, and what they stood for can be sent again',
+    `  ${folder.path} was used before, but there was no ledger in ${folder.database}`,
+    'Fix: if that is not meant, stop this server, and start it on the folder or the copy that has the ledger',
+    '',
+  ].join('\n')
 }
 
 function within(world: World, ms: number, work: Promise<void>): Promise<void> {

@@ -4,7 +4,7 @@ import { planApply } from '../../resource/plan-apply.ts'
 import { countDocuments } from '../apply-manifests.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG } from '../command.ts'
-import { hasErrors, tellProblems } from '../manifest-problems.ts'
+import { hasErrors, sortProblems, tellProblems } from '../manifest-problems.ts'
 import { printResult } from '../print.ts'
 import { MANIFEST_FLAGS, readManifestSet } from '../read-manifests.ts'
 
@@ -12,7 +12,7 @@ export const command = defineCommand({
   name: 'validate',
   summary: 'Check manifests without a server',
   details: [
-    'Finds everything that apply would refuse, but for what depends on resources that a server already has. With -o table, problems go to stderr.',
+    'Finds what apply would refuse, but for what depends on resources that a server already has. A manifest with an unknown or ill-typed field is not looked at further: mend that, and run it again. With -o table, problems go to stderr.',
   ],
   args: [],
   flags: {
@@ -40,7 +40,7 @@ export const command = defineCommand({
       profile: flags.profile,
       effectDefault: flags['effect-default'],
     })
-    const problems = [...read.problems, ...plan.problems]
+    const problems = sortProblems([...read.problems, ...plan.problems])
     const ok = !hasErrors(problems)
     const tools = plan.tools.map(({ name, version, digest }) => ({ name, version, digest }))
     if (flags.output === 'table') tellProblems(terminal, problems)

@@ -1,8 +1,8 @@
 // A dialect: one wire shape, read and written on both sides. Towards callers it decodes requests and encodes answers;
 // towards tools it encodes requests and decodes replies. No I/O, no clock.
 import type { Json, JsonObject, Violation } from '../../util/json.ts'
-import type { Answer } from '../answer.ts'
-import type { Call, DialectName, Trace } from '../call.ts'
+import type { Answer, ToolUsage } from '../answer.ts'
+import type { Call, DialectName, Echo, Trace } from '../call.ts'
 import type { Failure } from '../failure.ts'
 
 /** What is known of a request that could not be read: enough to answer it and to keep a record of it (S8). */
@@ -44,8 +44,11 @@ export interface ToolRequest {
   readonly key: string
   readonly trace: Trace
   readonly auth?: { readonly profile: string; readonly secretRef: string; readonly scopes: readonly string[] }
+  /** What the caller's request and the tool's own declaration leave. Absent where neither says anything. */
   readonly memoryMb?: number
   readonly netAllowlist?: readonly string[]
+  /** What the caller said of its surroundings; absent where it came in a dialect that does not ask. */
+  readonly echo?: Echo
 }
 
 /** What a reply must answer. */
@@ -61,6 +64,7 @@ export interface ToolSuccess {
   readonly output: Json
   readonly sideEffects?: readonly JsonObject[]
   readonly warnings?: readonly string[]
+  readonly usage?: ToolUsage
   /** The tool prepared the effect and waits for commit (S26). */
   readonly commitToken?: string
 }
@@ -80,6 +84,7 @@ export interface ToolFailure {
   readonly harmless: boolean
   readonly sideEffects?: readonly JsonObject[]
   readonly warnings?: readonly string[]
+  readonly usage?: ToolUsage
 }
 
 export type ToolReply =

@@ -67,16 +67,8 @@ export function encodeFourOutcomeSend(request: ToolRequest): JsonObject {
     tool_id: tool.name,
     tool_version: tool.version,
     fn: tool.operation,
-    input: request.input ?? {},
-    context: {
-      actor_id: request.actor,
-      ...(request.auth === undefined ? {} : { scopes: request.auth.scopes }),
-      trace_id: traceUuid(request),
-      parent_span_id: request.trace.spanId,
-      timezone: 'UTC',
-      clock: 'wall',
-      env: 'prod',
-    },
+    input: request.input === undefined ? {} : request.input,
+    context: contextOf(request),
     constraints: {
       timeout_ms: Math.min(FOUR_OUTCOME_TIMEOUT_MAX_MS, Math.max(1, Math.floor(request.timeoutMs))),
       deadline_unix_ms: Math.max(0, Math.floor(request.deadlineUnixMs)),
@@ -85,6 +77,8 @@ export function encodeFourOutcomeSend(request: ToolRequest): JsonObject {
       ...(request.netAllowlist === undefined ? {} : { net_allowlist: request.netAllowlist }),
     },
     provenance: {
+      ...request.echo?.provenance,
+      // What we know of this send stands over what the caller calls by the same name.
       digest: tool.digest,
       attempt: request.attempt,
       request_id: request.requestId,
@@ -94,6 +88,24 @@ export function encodeFourOutcomeSend(request: ToolRequest): JsonObject {
       ...(request.agent === undefined ? {} : { agent: request.agent }),
     },
   }
+}
+
+/** The caller's own words where it spoke 004; a caller that was never asked stands in UTC, on wall time, in `prod`. */
+function contextOf(request: ToolRequest): JsonObject {
+  return {
+    ...(request.echo?.context ?? { timezone: 'UTC', clock: 'wall', env: 'prod' }),
+    ...scopesOf(request),
+    actor_id: request.actor,
+    trace_id: traceUuid(request),
+    parent_span_id: request.trace.spanId,
+  }
+}
+
+/** S2: what the caller names only narrows what the tool's credential has. */
+function scopesOf({ auth, echo }: ToolRequest): JsonObject {
+  if (auth === undefined) return {}
+  const asked = echo?.context.scopes
+  return { scopes: Array.isArray(asked) ? auth.scopes.filter((one) => asked.includes(one)) : auth.scopes }
 }
 
 /** 004 wants a UUID. 32 hex digits are one without its dashes; any other id is only in our own records. */

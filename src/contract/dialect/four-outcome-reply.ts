@@ -63,7 +63,12 @@ function meaningViolations(reply: JsonObject, prepared: boolean): readonly Viola
 
 function read(reply: JsonObject): ToolReply {
   if (!isJsonObject(reply.error)) {
-    return { kind: 'success', output: reply.output ?? null, ...readExtras(reply), ...readCommitToken(reply) }
+    return {
+      kind: 'success',
+      output: reply.output ?? null,
+      ...readExtras(reply, 'metrics'),
+      ...readCommitToken(reply),
+    }
   }
   const { code, message, details } = reply.error
   const { provenance } = reply
@@ -79,6 +84,6 @@ function read(reply: JsonObject): ToolReply {
       isJsonObject(provenance) ? provenance.effect : undefined,
       isJsonObject(details) ? details.effect : undefined,
     ),
-    ...readExtras(reply),
+    ...readExtras(reply, 'metrics'),
   }
 }

@@ -117,11 +117,9 @@ function refuseUnknownConstraint(request: FourOutcomeRequest, seen: Seen, mint: 
 function accept(request: FourOutcomeRequest, mint: Mint): Decoded {
   const { context, constraints } = request
   const retry = constraints.retry_policy
-  // Kept with the call, because 004's tools are told the same again.
-  const echo = {
-    context: context as unknown as JsonObject,
-    provenance: (request.provenance ?? {}) as JsonObject,
-  }
+  // Kept with the call, because 004's tools are told the same again. Who asks, and in which trace, is for us to say.
+  const { actor_id, trace_id: _trace, parent_span_id: _span, ...said } = context
+  const echo = { context: said as JsonObject, provenance: (request.provenance ?? {}) as JsonObject }
   return {
     ok: true,
     call: {
@@ -146,7 +144,7 @@ function accept(request: FourOutcomeRequest, mint: Mint): Decoded {
         netAllowlist: constraints.net_allowlist,
         scopes: context.scopes,
       }),
-      claims: { actor: context.actor_id },
+      claims: { actor: actor_id },
       echo,
       warnings: [],
       ...defined({ version: given(request.tool_version) }),

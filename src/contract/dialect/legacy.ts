@@ -59,7 +59,10 @@ function accept(request: LegacyRequest, mint: Mint): Decoded {
       dryRun: false,
       trace: traceOf(undefined, undefined, mint),
       constraints: {},
-      claims: defined({ authProfile: profile === 'bearer_token' ? 'bearer' : profile }),
+      claims: defined({
+        authProfile: profile === 'bearer_token' ? 'bearer' : profile,
+        attempt: request.context?.attempt,
+      }),
       warnings: profile === 'bearer_token' ? ["auth.type 'bearer_token' was read as 'bearer'"] : [],
       ...defined({
         input: request.parameters,

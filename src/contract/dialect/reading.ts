@@ -1,5 +1,6 @@
 // What every dialect needs to read a tool's reply.
 import { isJsonObject, type Json, type JsonObject, type Violation } from '../../util/json.ts'
+import type { ToolUsage } from '../answer.ts'
 import { EFFECT_STATES, type EffectState } from '../effect.ts'
 import type { Dialect, ToolReply } from './dialect.ts'
 
@@ -20,16 +21,41 @@ export function mixedViolations(success: boolean, error: Json | undefined): read
   return []
 }
 
-/** Side effects and warnings, which never spoil a reply: what cannot be read of them becomes a warning. */
-export function readExtras(body: JsonObject): { sideEffects?: JsonObject[]; warnings?: string[] } {
+/**
+ * Side effects, warnings and usage (`metrics` in four-outcome), which never spoil a reply: what cannot be read of them
+ * becomes a warning.
+ */
+export function readExtras(
+  body: JsonObject,
+  usageField: 'usage' | 'metrics' = 'usage',
+): { sideEffects?: JsonObject[]; warnings?: string[]; usage?: ToolUsage } {
   const warnings: string[] = []
+  const usage = readUsage(body, usageField, warnings)
   const texts = listOf(body, 'warnings', (item) => typeof item === 'string', warnings)
   const sideEffects = listOf(body, 'side_effects', isJsonObject, warnings)
   const all = [...(texts as string[]), ...warnings]
   return {
     ...(sideEffects.length === 0 ? {} : { sideEffects: sideEffects as JsonObject[] }),
     ...(all.length === 0 ? {} : { warnings: all }),
+    ...usage,
   }
+}
+
+/** Only what a tool knows better than we do: its duration and its attempt are counted here. */
+function readUsage(body: JsonObject, field: string, warnings: string[]): { usage?: ToolUsage } {
+  const said = body[field]
+  if (said === undefined || said === null) return {}
+  const { cpu_ms: cpuMs, memory_peak_mb: memoryPeakMb } = isJsonObject(said) ? said : {}
+  const given = [cpuMs, memoryPeakMb].filter((one) => one !== undefined && one !== null)
+  if (!isJsonObject(said) || !given.every(isAmount)) {
+    warnings.push(`the tool sent ${field} that could not be read and were left out`)
+  }
+  const usage = { ...(isAmount(cpuMs) ? { cpuMs } : {}), ...(isAmount(memoryPeakMb) ? { memoryPeakMb } : {}) }
+  return Object.keys(usage).length === 0 ? {} : { usage }
+}
+
+function isAmount(value: Json | undefined): value is number {
+  return typeof value === 'number' && value >= 0
 }
 
 function listOf(

@@ -110,6 +110,7 @@ function accept(request: V1Request, mint: Mint): Decoded {
         isolation: runtime.mode,
         authProfile: auth.profile === 'bearer_token' ? 'bearer' : auth.profile,
         secretRef: given(auth.secret_ref),
+        attempt: request.attempt,
       }),
       warnings,
       ...defined({

@@ -53,3 +53,12 @@ export function oneOf<const Values extends readonly (string | boolean)[]>(
 ) {
   return Type.Unsafe<Values[number]>({ enum: values, description })
 }
+
+export const UsageSchema = Type.Object({
+  duration_ms: whole(0, 'From arrival to answer.'),
+  attempt: whole(0, 'The number of the last send, 0 if none.'),
+  cpu_ms: Type.Optional(Type.Number({ minimum: 0, description: 'As the tool reports it, for that send.' })),
+  memory_peak_mb: Type.Optional(
+    Type.Number({ minimum: 0, description: 'As the tool reports it, for that send.' }),
+  ),
+})

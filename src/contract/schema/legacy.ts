@@ -1,7 +1,17 @@
 // The short envelopes of seed 002's page. Closed towards us, and only ever added to.
 import Type from 'typebox'
 import { EFFECT_STATES } from '../effect.ts'
-import { anyJson, anyObject, DRAFT, id, KEY_MAX_LENGTH, oneOf, optionalText, whole } from './common.ts'
+import {
+  anyJson,
+  anyObject,
+  DRAFT,
+  id,
+  KEY_MAX_LENGTH,
+  oneOf,
+  optionalText,
+  UsageSchema,
+  whole,
+} from './common.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -32,7 +42,12 @@ export const LegacyRequestSchema = Type.Object(
         {
           task: optionalText('The task this call belongs to.'),
           agent: optionalText('The agent that asks.'),
-          attempt: Type.Optional(whole(0, 'The number of this send, 1 for the first.')),
+          attempt: Type.Optional(
+            whole(
+              0,
+              'To a tool: the number of this send, 1 for the first. From a caller: a claim; the ledger counts.',
+            ),
+          ),
         },
         closed,
       ),
@@ -71,7 +86,7 @@ export const LegacyResponseSchema = Type.Object(
     effect: oneOf(EFFECT_STATES, 'What is known of the effect.'),
     final: Type.Boolean(),
     replayed: Type.Boolean(),
-    usage: Type.Object({ duration_ms: whole(0, ''), attempt: whole(0, '') }),
+    usage: UsageSchema,
     trace: Type.Object({ trace_id: Type.String(), span_id: Type.String() }),
     commit_token: Type.Optional(Type.String()),
     side_effects: Type.Optional(Type.Array(anyObject('One effect as the tool reports it.'))),

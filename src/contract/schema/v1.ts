@@ -13,6 +13,7 @@ import {
   optionalText,
   RANGE_MAX_LENGTH,
   texts,
+  UsageSchema,
   whole,
 } from './common.ts'
 
@@ -113,7 +114,12 @@ export const V1RequestSchema = Type.Object(
     runtime: Type.Optional(V1RuntimeSchema),
     auth: Type.Optional(V1AuthSchema),
     trace: Type.Optional(V1TraceRequestSchema),
-    attempt: Type.Optional(whole(0, 'The number of this send, 1 for the first.')),
+    attempt: Type.Optional(
+      whole(
+        0,
+        'To a tool: the number of this send, 1 for the first. From a caller: a claim; the ledger counts.',
+      ),
+    ),
     idempotency_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: KEY_MAX_LENGTH, description: 'One per intended effect.' }),
     ),
@@ -143,13 +149,6 @@ const V1ErrorSchema = Type.Object(
   { description: 'Present exactly when `status` is not `ok`.' },
 )
 
-const V1UsageSchema = Type.Object({
-  duration_ms: whole(0, 'From arrival to answer.'),
-  attempt: whole(0, 'The number of the last send, 0 if none.'),
-  cpu_ms: Type.Optional(Type.Number({ minimum: 0 })),
-  memory_peak_mb: Type.Optional(Type.Number({ minimum: 0 })),
-})
-
 /** Open on purpose: a later minor version adds fields, and a reader of this one must not break on them. */
 export const V1ResponseSchema = Type.Object(
   {
@@ -161,7 +160,7 @@ export const V1ResponseSchema = Type.Object(
     status: oneOf(V1_STATUSES, 'How the call ended, or that it waits for approval.'),
     output: Type.Optional(anyJson('Present exactly when `status` is `ok`.')),
     error: Type.Optional(V1ErrorSchema),
-    usage: V1UsageSchema,
+    usage: UsageSchema,
     trace: Type.Object({ trace_id: Type.String(), span_id: Type.String() }),
     effect: oneOf(EFFECT_STATES, 'What is known of the effect.'),
     final: Type.Boolean({ description: 'False while something is still to be done or found out.' }),

@@ -73,8 +73,10 @@ function write(data: MemoryData, op: LedgerWrite): WriteResult | Refused {
     const result = op.entry.kind === 'insert' ? insert(data, op.entry) : update(data, op.entry)
     if (result.kind !== 'written') return result
   }
-  for (const record of op.calls ?? [])
-    data.calls.set(pairKey(record.namespace, record.id), { record, erased: false })
+  for (const record of op.calls ?? []) {
+    const at = pairKey(record.namespace, record.id)
+    if (record.state !== 'running' || !data.calls.has(at)) data.calls.set(at, { record, erased: false })
+  }
   return WRITTEN
 }
 
@@ -106,6 +108,11 @@ function update(data: MemoryData, op: EntryUpdate): WriteResult | Refused {
   const found = data.entries.get(at)
   if (found === undefined || found.revision !== op.revision) {
     return { kind: 'conflict', on: 'revision', ...(found === undefined ? {} : { entry: found }) }
+  }
+  if (op.uniqueSince !== undefined && found.identity !== undefined) {
+    const earlier = findIdentity(data, found.identity, op.uniqueSince)
+    if (earlier !== undefined && earlier !== found)
+      return { kind: 'conflict', on: 'identity', entry: earlier }
   }
   const message = moveProblem({ state: found.state, erased: found.erased === true }, op)
   if (message !== undefined) return { kind: 'refused', message }

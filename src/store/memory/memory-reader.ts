@@ -1,8 +1,8 @@
 // The read side of the memory store: plain scans, so that what each read means can be seen.
-import { isOutcome } from '../../contract/answer.ts'
 import type { CallRecord } from '../../contract/call.ts'
 import type { EntryState } from '../../contract/entry.ts'
 import type { StoreReads } from '../assemble-store.ts'
+import { matchesFilter } from '../call-filter.ts'
 import type { CallFilter, ResourceRow } from '../store.ts'
 import { findIdentity, type MemoryData, pairKey } from './memory-data.ts'
 
@@ -24,15 +24,13 @@ export function createMemoryReader(data: MemoryData): StoreReads {
       list: (filter) =>
         [...data.calls.values()]
           .map(({ record }) => record)
-          .filter((record) => matches(record, filter))
+          .filter((record) => matchesFilter(record, filter))
           .sort((a, b) => (a.id < b.id ? 1 : -1))
           .slice(0, filter.limit),
       orphans: (epoch, limit) =>
         [...data.calls.values()]
           .map(({ record }) => record)
-          .filter(
-            (record) => !isOutcome(record.state) && record.entryId === undefined && record.epoch !== epoch,
-          )
+          .filter((record) => record.state === 'running' && record.epoch !== epoch)
           .slice(0, limit),
     },
     resources: {
@@ -60,17 +58,6 @@ export function createMemoryReader(data: MemoryData): StoreReads {
         ),
     },
   }
-}
-
-function matches(record: CallRecord, filter: CallFilter): boolean {
-  return (
-    record.namespace === filter.namespace &&
-    (filter.actor === undefined || record.actor === filter.actor) &&
-    (filter.tool === undefined || record.tool === filter.tool) &&
-    (filter.state === undefined || record.state === filter.state) &&
-    (filter.requestId === undefined || record.requestId === filter.requestId) &&
-    (filter.before === undefined || record.id < filter.before)
-  )
 }
 
 function compareRows(a: ResourceRow, b: ResourceRow): number {

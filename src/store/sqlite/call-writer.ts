@@ -1,4 +1,4 @@
-// Writes calls: each record replaces the one before it.
+// Writes calls: each record replaces the one before it, but for one that only says that the call runs.
 import type { DatabaseSync } from 'node:sqlite'
 import type { Row } from './codec.ts'
 
@@ -19,7 +19,8 @@ export function createCallWriter(db: DatabaseSync): CallWriter {
       version = excluded.version, operation = excluded.operation, entry_id = excluded.entry_id,
       state = excluded.state, open = excluded.open, effect = excluded.effect, epoch = excluded.epoch,
       created_at = excluded.created_at, ended_at = excluded.ended_at, answer = excluded.answer,
-      result = excluded.result, erased = 0`)
+      result = excluded.result, erased = 0
+    where excluded.state <> 'running'`)
   const erase = db.prepare(`
     update call set result = null, erased = 1
     where rowid in (

@@ -20,8 +20,16 @@ export type Row = readonly Cell[]
 
 /** An entry to insert: its row, its body, its identity, and since when that must be the only one. */
 export type EncodedInsert = readonly ['insert', Row, Row, string | null, number | null]
-/** An entry to change: scope, key, revision, path; then the columns to set, where null keeps what is there. */
-export type EncodedUpdate = readonly ['update', string, string, number, readonly EntryState[], Row]
+/** An entry to change: scope, key, revision, path; the columns to set, where null keeps what is there; then as above. */
+export type EncodedUpdate = readonly [
+  'update',
+  string,
+  string,
+  number,
+  readonly EntryState[],
+  Row,
+  number | null,
+]
 
 export type EncodedOp =
   | readonly ['write', EncodedInsert | EncodedUpdate | null, readonly Row[], readonly Row[]]
@@ -144,7 +152,8 @@ function encodeUpdate(update: EntryUpdate): EncodedUpdate {
     textOf(outcome),
     settledAt ?? null,
   ]
-  return ['update', update.scope, update.key, update.revision, update.path, checked(row, 'entry')]
+  const { scope, key, revision, path, uniqueSince } = update
+  return ['update', scope, key, revision, path, checked(row, 'entry'), uniqueSince ?? null]
 }
 
 /** Columns of `call` in the order in which the engine writes them. */

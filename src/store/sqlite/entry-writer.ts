@@ -8,6 +8,7 @@ import {
   type EncodedInsert,
   type EncodedResult,
   type EncodedUpdate,
+  type Row,
 } from './codec.ts'
 import { prepareRows } from './statement.ts'
 
@@ -30,7 +31,7 @@ export function createEntryWriter(db: DatabaseSync): EntryWriter {
   const findIdentity = prepareRows(db, FIND_IDENTITY)
   const findState = prepareRows(
     db,
-    'select number, revision, state, erased from entry where scope = ? and key = ?',
+    'select number, revision, state, erased, identity from entry where scope = ? and key = ?',
   )
   const insert = db.prepare(`
     insert into entry (
@@ -74,11 +75,21 @@ export function createEntryWriter(db: DatabaseSync): EntryWriter {
       return 0
     },
 
-    update([, scope, key, revision, path, set]) {
+    update([, scope, key, revision, path, set, uniqueSince]) {
       const found = findState.get(scope, key)
       if (found === undefined) return ['revision', null]
-      const [number, at, state, erased] = found as [number, number, EntryState, number]
+      const [number, at, state, erased, identity] = found as [
+        number,
+        number,
+        EntryState,
+        number,
+        string | null,
+      ]
       if (at !== revision) return ['revision', findKey.get(scope, key) ?? null]
+      if (identity !== null && uniqueSince !== null) {
+        const earlier = findIdentity.get(identity, uniqueSince)
+        if (earlier !== undefined && !isAt(earlier, scope, key)) return ['identity', earlier]
+      }
       const message = moveProblem({ state, erased: erased === 1 }, { scope, key, path })
       if (message !== undefined) return { kind: 'refused', message }
       const next = path.at(-1) ?? state
@@ -105,6 +116,11 @@ export function createEntryWriter(db: DatabaseSync): EntryWriter {
       return rows.length
     },
   }
+}
+
+/** `row` has ENTRY_COLUMNS. */
+function isAt(row: Row, scope: string, key: string): boolean {
+  return row[1] === scope && row[2] === key
 }
 
 /** Parameters: state, open, the columns of an encoded update, number. */

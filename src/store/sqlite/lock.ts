@@ -1,4 +1,5 @@
 // The lock on a data folder: held by the operating system for this process, so that no death of it leaves one behind (S52).
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -11,12 +12,21 @@ export interface DataLock {
  * database beside the data that never commits: SQLite turns it into a file lock of the system, on every platform.
  */
 export function lockData(dir: string): DataLock {
-  const file = join(dir, 'lock.db')
+  return take(join(dir, 'lock.db'), `the data folder ${dir}`)
+}
+
+/** The same for one database file, whoever opens it. */
+export function lockFile(path: string): DataLock {
+  return take(`${path}.lock`, `the database ${path}`)
+}
+
+function take(file: string, what: string): DataLock {
   let db: DatabaseSync
   try {
+    makePrivate(file)
     db = new DatabaseSync(file, { timeout: 0 })
   } catch (error) {
-    throw new Error(`cannot lock the data folder ${dir}: ${reasonOf(error)}. It must exist and be writable`, {
+    throw new Error(`cannot lock ${what}: ${reasonOf(error)}. Its folder must exist and be writable`, {
       cause: error,
     })
   }
@@ -26,11 +36,11 @@ export function lockData(dir: string): DataLock {
     db.close()
     if (isBusy(error)) {
       throw new Error(
-        `the data folder ${dir} is in use by another Writ: stop that one, or start this one with another folder (--data)`,
+        `${what} is in use by another Writ: stop that one, or start this one with another folder (--data)`,
         { cause: error },
       )
     }
-    throw new Error(`cannot lock the data folder ${dir}: ${reasonOf(error)}`, { cause: error })
+    throw new Error(`cannot lock ${what}: ${reasonOf(error)}`, { cause: error })
   }
   const release = () => {
     if (!db.isOpen) return
@@ -41,6 +51,18 @@ export function lockData(dir: string): DataLock {
   // Also what keeps the connection from being collected, and the lock from being lost, when nobody keeps `release`.
   process.on('exit', release)
   return { release }
+}
+
+/**
+ * Whoever can open the file can hold the lock: only its owner may. One that is there is left alone, and not even opened:
+ * closing it again would drop every lock that this process has on it.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 /** SQLITE_BUSY, with whatever extension. */

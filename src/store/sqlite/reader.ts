@@ -51,7 +51,7 @@ function callReads(db: DatabaseSync): StoreReads['calls'] {
   const get = prepareRows(db, `select ${CALL_COLUMNS} from call where namespace = ? and id = ?`)
   const orphans = prepareRows(
     db,
-    `select ${CALL_COLUMNS} from call where open = 1 and entry_id is null and epoch <> ? order by rowid limit ?`,
+    `select ${CALL_COLUMNS} from call where open = 1 and state = 'running' and epoch <> ? order by rowid limit ?`,
   )
   /** By their text: there are as many as there are combinations of filters. */
   const lists = new Map<string, RowStatement>()

@@ -84,6 +84,20 @@ describe('decoding a request', () => {
     assert.match(kept.spanId, /^[0-9a-f]{16}$/)
   })
 
+  it("S24: keeps a request's attempt as a claim that changes nothing else of the call", () => {
+    const pairs = [
+      [{ request_id: 'r', tool: { name: 'x' } }, { attempt: 5 }],
+      [{ request_id: 'r', tool: 'x' }, { context: { attempt: 5 } }],
+    ] as const
+    for (const [plain, claim] of pairs) {
+      const [without, with5] = [decode(plain), decode({ ...plain, ...claim })]
+      assert.ok(without.ok && with5.ok)
+      const { attempt, ...claims } = with5.call.claims
+      assert.equal(attempt, 5)
+      assert.deepEqual({ ...with5.call, claims }, without.call)
+    }
+  })
+
   it('recognises the dialect by its marks; a version field makes it v1', () => {
     const name = (body: JsonObject) => dialects.recognise(body).name
     assert.equal(name({}), 'v1')

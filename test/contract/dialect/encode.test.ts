@@ -81,14 +81,16 @@ describe('encoding an answer', () => {
       )
     })
 
-    it(`${dialect}: every row says its id, its fix and the effect`, () => {
+    it(`${dialect}: every row says its id, its fix and the effect, and what the tool has used`, () => {
       for (const id of FAILURE_IDS) {
         // A detail of the same name, from whatever place, does not hide what the runtime knows.
         const failure = createFailure(id, { details: { failure: 'x', fix: 'y', effect: 'z' } })
-        const { error } = encodeAnswer(dialect, anAnswer({ failure, effect: 'unknown' }))
-        assert.ok(isJsonObject(error))
+        const usage = { durationMs: 1, attempt: 1, cpuMs: 0.5, memoryPeakMb: 74 }
+        const response = encodeAnswer(dialect, anAnswer({ failure, effect: 'not-done', usage }))
+        assert.ok(isJsonObject(response.error))
         const { fix } = failureRow(id)
-        assert.partialDeepStrictEqual(error.details, { failure: id, fix, effect: 'unknown' })
+        assert.partialDeepStrictEqual(response.error.details, { failure: id, fix, effect: 'not-done' })
+        assert.partialDeepStrictEqual(response.usage ?? response.metrics, { cpu_ms: 0.5, memory_peak_mb: 74 })
       }
     })
 

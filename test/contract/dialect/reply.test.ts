@@ -141,6 +141,32 @@ describe("reading a tool's reply", () => {
     assert.equal(reply.warnings?.length, 2)
   })
 
+  it('reads what the tool has used, in all three dialects, of failures too', () => {
+    const said = { duration_ms: 9, attempt: 3, cpu_ms: 211.5, memory_peak_mb: 74 }
+    const usage = { cpuMs: 211.5, memoryPeakMb: 74 }
+    const replies = [
+      read({ request_id: 'req-1', status: 'ok', usage: said }),
+      read({ request_id: 'req-1', status: 'error', error: { code: 'x' }, usage: said }),
+      read({ request_id: 'req-1', status: 'success', result: 1, usage: said }),
+      read({ request_id: 'req-1', status: 'error', error: { tool_code: 'x' }, usage: said }),
+      read(four({ metrics: said })),
+      read(four({ status: 'terminal_error', error: { code: 'x', message: 'm' }, metrics: said })),
+    ]
+    for (const reply of replies) assert.partialDeepStrictEqual(reply, { usage })
+    assert.ok(!('usage' in read({ request_id: 'req-1', status: 'ok', usage: { duration_ms: 1 } })))
+  })
+
+  it('leaves out usage that cannot be read, with a warning', () => {
+    for (const usage of ['much', [1], { cpu_ms: '211' }, { cpu_ms: -1 }]) {
+      const reply = read({ request_id: 'req-1', status: 'ok', usage })
+      assert.ok(reply.kind === 'success')
+      assert.equal(reply.usage, undefined)
+      assert.equal(reply.warnings?.length, 1)
+    }
+    const half = read({ request_id: 'req-1', status: 'ok', usage: { cpu_ms: null, memory_peak_mb: 1 } })
+    assert.deepEqual(half, { kind: 'success', output: null, usage: { memoryPeakMb: 1 } })
+  })
+
   it('answers any JSON at all without throwing', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {

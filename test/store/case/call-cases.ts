@@ -116,17 +116,28 @@ export const callCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'S36: orphans are the open calls of other lives that never got an entry, oldest first',
+    name: 'S36: orphans are the calls that other lives left running, oldest first',
     async run({ world, open }) {
       const store = await open()
       const before = newLife(world)
-      const [first, second] = [makeCall(before), makeCall(before, { state: 'awaiting-approval' })]
-      const withEntry = makeCall(before, { entryId: 'entry' })
-      await keep(store, first, withEntry, makeEndedCall(before), makeCall(world), second)
+      const [first, second] = [makeCall(before), makeCall(before, { entryId: 'entry' })]
+      const waiting = makeCall(before, { state: 'awaiting-approval' })
+      await keep(store, first, waiting, makeEndedCall(before), makeCall(world), second)
       assert.deepEqual(await store.calls.orphans(world.epoch, 10), [first, second])
       assert.deepEqual(await store.calls.orphans(world.epoch, 1), [first])
-      await keep(store, { ...first, entryId: 'entry' })
-      assert.deepEqual(await store.calls.orphans(world.epoch, 10), [second])
+    },
+  },
+  {
+    name: 'a record that only says that the call runs replaces none',
+    async run({ world, open }) {
+      const store = await open()
+      const running = makeCall(world, { entryId: 'entry' })
+      await keep(store, running)
+      assert.deepEqual(await store.calls.get(running.namespace, running.id), running)
+      const ended = { ...makeEndedCall(world), id: running.id }
+      await keep(store, ended)
+      await keep(store, running)
+      assert.equal((await store.calls.get(running.namespace, running.id))?.state, ended.state)
     },
   },
 ]

@@ -1,6 +1,7 @@
 // Finding entries: by id, by identity, by state, and those that a dead process left behind.
 import assert from 'node:assert/strict'
 import { ENTRY_STATES } from '../../../src/contract/entry.ts'
+import type { EntryUpdate } from '../../../src/store/store.ts'
 import { insertOf, makeEntry, newLife, OUTCOME, updateOf } from '../fixture.ts'
 import type { StoreCase } from '../store-contract.ts'
 
@@ -88,6 +89,32 @@ export const entryCases: readonly StoreCase[] = [
         store.ledger.intend(insertOf(second, 0)),
       ])
       assert.deepEqual(results, [{ kind: 'written' }, { kind: 'conflict', on: 'identity', entry: first }])
+    },
+  },
+  {
+    name: 'S14: an entry that is taken up again must still be the only one with its identity',
+    async run({ world, open }) {
+      const store = await open()
+      const first = makeEntry(world, { identity: 'same', state: 'not-done' })
+      const again = (uniqueSince?: number) => {
+        const { entry, ...rest } = updateOf(first, ['intended'])
+        const unique = uniqueSince === undefined ? {} : { uniqueSince }
+        return store.ledger.intend({ ...rest, entry: { ...(entry as EntryUpdate), ...unique } })
+      }
+      await store.ledger.intend(insertOf(first))
+      const second = makeEntry(world, { identity: 'same' })
+      assert.equal((await store.ledger.intend(insertOf(second, 0))).kind, 'written')
+      assert.deepEqual(await again(0), { kind: 'conflict', on: 'identity', entry: second })
+      assert.deepEqual(await store.entries.find(first.scope, first.key), first)
+      assert.equal((await again(1_001)).kind, 'written', 'outside of the window')
+      await store.ledger.settle(updateOf(second, ['not-done']))
+      await store.ledger.settle(updateOf({ ...first, revision: 2 }, ['unknown']))
+      const { entry, ...rest } = updateOf({ ...first, revision: 3 }, ['intended'])
+      const held = await store.ledger.intend({
+        ...rest,
+        entry: { ...(entry as EntryUpdate), uniqueSince: 0 },
+      })
+      assert.equal(held.kind, 'written', 'it is not in its own way')
     },
   },
   {

@@ -1,0 +1,40 @@
+// What a person is told beside the message of a failure: the details that its fix names, and the fix itself.
+import type { ClientError } from '../client/client-error.ts'
+import type { Json, JsonObject, Violation } from '../util/json.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Said in other places: the row, its hint, the effect, and the violations line by line. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['failure', 'dotted_code', 'fix', 'effect', 'violations'])
+/** A tool may send details of any length. */
+const LONGEST = 500
+
+/** One line for each detail, such as `versions: 1.0.0, 1.1.0`: fixes refer to them by name. */
+export function detailLines(details: JsonObject): readonly string[] {
+  return Object.entries(details).flatMap(([name, value]) =>
+    TOLD_ELSEWHERE.has(name) || value === undefined ? [] : [`${name}: ${cut(textOf(value))}`],
+  )
+}
+
+export function violationLines(violations: readonly Violation[], whole: string): readonly string[] {
+  return violations.map(({ path, message }) => `${path === '' ? whole : path} ${message}`)
+}
+
+/** How to mend a refusal, in the words of the command line: a server speaks of headers, a person sets WRIT_TOKEN. */
+export function fixOf({ status, fix }: ClientError, { env }: Pick<Terminal, 'env'>): string | undefined {
+  if (status !== 401) return fix
+  if (!env.WRIT_TOKEN)
+    return 'the token in the data folder is not of this server: set WRIT_TOKEN to one that is'
+  return env.WRIT_URL
+    ? 'set WRIT_TOKEN to a token of the server that WRIT_URL names'
+    : 'set WRIT_TOKEN to a token of this server, or unset it to use the one in the data folder'
+}
+
+function textOf(value: Json): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ')
+  return JSON.stringify(value)
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`
+}

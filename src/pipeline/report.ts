@@ -1,0 +1,63 @@
+// What a stage says for itself in an explanation or a dry run (S17).
+import type { JsonObject } from '../util/json.ts'
+import type { Admitted, Received, Stage, StageReport, StageResult } from './stages.ts'
+
+type Result = StageResult<unknown> | { readonly kind: 'again' }
+
+export function reportOf(stage: Stage, state: Received, result: Result): StageReport {
+  if (result.kind === 'ok' || result.kind === 'again') {
+    const [reason, details] = passed(stage, state as Partial<Admitted> & Received)
+    return { stage, verdict: 'ok', reason, details }
+  }
+  const { failure, replayed, state: ended } = result.result
+  if (result.kind === 'suspend')
+    return { stage, verdict: 'suspend', reason: failure?.message ?? ended, details: {} }
+  return {
+    stage,
+    verdict: 'end',
+    reason: failure?.message ?? (replayed ? `answered by an earlier call, ${ended}` : ended),
+    details: failure ? { ...failure.details, failure: failure.id } : {},
+  }
+}
+
+/** The state has just been added to by the stage: what it found is there. */
+function passed(stage: Stage, state: Partial<Admitted> & Received): [reason: string, details: JsonObject] {
+  switch (stage) {
+    case 'recall':
+      return state.continued === undefined
+        ? ['nothing is known of this key', {}]
+        : [
+            'the next attempt of an earlier call',
+            { call_id: state.continued.callId, attempts: state.continued.attempts },
+          ]
+    case 'resolve': {
+      const { version = '', digest = '' } = state.target?.tool ?? {}
+      return [`version ${version}`, { version, digest }]
+    }
+    case 'permit':
+      return [
+        `${state.caller.actor} may invoke it`,
+        { actor: state.caller.actor, namespace: state.caller.namespace },
+      ]
+    case 'validate':
+      return [
+        'constraints and input are valid',
+        { timeout_ms: state.bounds?.timeoutMs ?? 0, max_attempts: state.bounds?.maxAttempts ?? 0 },
+      ]
+    case 'authorize': {
+      const reasons = state.approvalReasons ?? []
+      return reasons.length === 0 ? ['allow', {}] : [`require-approval: ${reasons.join('; ')}`, { reasons }]
+    }
+    case 'claim':
+      return [
+        'the key is free',
+        { effect_class: state.operation?.effect.class ?? '', repeat: state.operation?.effect.repeat ?? '' },
+      ]
+    case 'approve':
+      return ['nobody has to approve', {}]
+    case 'admit':
+      return ['there is room and time', { time_left_ms: Math.round((state.deadline ?? 0) - state.startedAt) }]
+    default:
+      return ['ok', {}]
+  }
+}
