@@ -46,5 +46,6 @@ const stranger = await runtime
 assert.equal(stranger.state, 'denied')
 
 assert.deepEqual(sent, ['i-1'])
-console.log('one payment was asked for six times, sent once: ok')
+const answers = [first, again, sly, large, invalid, stranger]
+console.log(`${answers.length} calls, ${sent.length} payment sent: ok`)
 await runtime.close()

@@ -46,7 +46,9 @@ export async function startBank(
     transfers.set(request.idempotency_key, transfer)
     return answer({ status: 'ok', output: transfer })
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+  })
   const { port: actual } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${actual}/`, transfers, stop: () => stop(server) }
 }

@@ -15,7 +15,9 @@ export async function startWeather(port = 0): Promise<{ readonly url: string; st
     response.writeHead(degrees === undefined ? 404 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+  })
   const { port: actual } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${actual}/weather`, stop: () => stop(server) }
 }

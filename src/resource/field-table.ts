@@ -69,7 +69,7 @@ const NO = ''
 const TYPE_REFUSED = 'calls are refused: this type is not built'
 const AUTH_REFUSED = 'calls are refused: credentials are not built'
 const TWO_PHASE_REFUSED = 'calls are refused: prepare and commit are not built'
-const NOT_ASKED = 'not asked: the outcome stays unknown until it is settled by hand'
+const NOT_ASKED = 'not asked: the outcome stays unknown'
 const NOT_POLLED = 'not polled'
 
 // biome-ignore format: a row reads as a row

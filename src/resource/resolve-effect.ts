@@ -51,7 +51,7 @@ export function resolveEffect(context: ResolveContext, source: EffectSource): Ef
   if (repeat === 'query') {
     context.findings.warn(
       [...path, 'status_query'],
-      'is not asked by this build: an outcome that is not known stays unknown until it is settled by hand',
+      'is not asked by this build: an outcome that is not known stays unknown',
     )
   }
   return {

@@ -1,38 +1,13 @@
-// Every command that talks to a server, against a real one.
+// Every other command that talks to a server, against a real one.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { parse } from 'yaml'
-import { dispatch } from '../../src/cli/dispatch.ts'
-import { type Harness, startHarness, TOKEN } from '../server/harness.ts'
-import { createRecordingTerminal } from './recording-terminal.ts'
+import { after, describe, it } from 'node:test'
+import { parse, parseAllDocuments } from 'yaml'
+import { startServerCommands } from './server-commands.ts'
 
-let harness: Harness
-let env: Record<string, string>
-const cwd = mkdtempSync(join(tmpdir(), 'writ-command-'))
-
-before(async () => {
-  harness = await startHarness()
-  env = { WRIT_URL: harness.url, WRIT_TOKEN: TOKEN }
-})
-after(async () => {
-  await harness.close()
-  rmSync(cwd, { recursive: true })
-})
-
-type Options = Parameters<typeof createRecordingTerminal>[0]
-
-async function writ(line: string, options: Options = {}) {
-  const terminal = createRecordingTerminal({ cwd, env, ...options })
-  // Words in quotes are one word, as in a shell.
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-  const code = await dispatch(words, terminal)
-  return { code, ...terminal.written }
-}
+const { env, cwd, writ, close } = await startServerCommands()
+after(close)
 
 const manifest = (name: string, more = '') => `apiVersion: writ.dev/v1
 kind: Tool
@@ -42,109 +17,6 @@ spec:
   endpoint: http://127.0.0.1:9/
   operation_classes: [read]
 ${more}`
-
-describe('writ call', () => {
-  it('prints the output on stdout and how it ended on stderr', async () => {
-    const { code, out, err } = await writ('call echo --set city=Oslo --set n=3')
-    assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(out), { said: { city: 'Oslo', n: 3 } })
-    assert.match(err, /^succeeded {2}effect: none {2}attempt: 1 {2}\d+ ms {2}call: [0-9a-f-]{36}\n$/)
-  })
-
-  for (const dialect of ['v1', 'legacy', 'four-outcome']) {
-    it(`asks and answers in ${dialect}`, async () => {
-      const { code, out, err } = await writ(`call echo --dialect ${dialect} --input '{"a":1}' -o json`)
-      assert.equal(code, 0, err)
-      const body = JSON.parse(out)
-      assert.deepEqual(body.output ?? body.result, { said: { a: 1 } })
-      assert.equal(err, '')
-    })
-  }
-
-  it('prints data as YAML, and with --raw on one line', async () => {
-    assert.equal(parse((await writ('call echo -o yaml')).out).status, 'ok')
-    const { out } = await writ('call echo --raw')
-    assert.equal(out.trimEnd().includes('\n'), false)
-    assert.equal(JSON.parse(out).status, 'ok')
-  })
-
-  it('reads its input from a pipe', async () => {
-    assert.deepEqual(JSON.parse((await writ('call echo -', { input: '[1, 2]' })).out), { said: [1, 2] })
-  })
-
-  it('S32: exits by how the call ended', async () => {
-    const codes: Record<string, number> = {
-      'call post --set wrong=1': 3,
-      'call none-such': 7,
-      'call echo --operation none-such': 3,
-      'call echo --version ^9': 7,
-      'call pay --set amount=5000': 5,
-      'call wait --set ms=5000 --timeout 50ms': 6,
-      'call wait --set ms=3000 --wait 1s': 5,
-      'call wait --set ms=3000 --async': 5,
-      'call post --set text=dry --dry-run': 0,
-    }
-    for (const [line, code] of Object.entries(codes)) {
-      const ended = await writ(line)
-      assert.equal(ended.code, code, `${line}: ${ended.err}`)
-    }
-    assert.equal(harness.effects.done.includes('dry'), false)
-  })
-
-  it('sends an effect once for one key or one request id', async () => {
-    for (const flag of ['--key', '--request-id']) {
-      const line = `call post --set text=${flag} ${flag} my-invoice-0000${flag}`
-      assert.match((await writ(line)).err, /effect: done/)
-      assert.match((await writ(line)).err, /replayed/)
-      assert.equal(harness.effects.done.filter((text) => text === flag).length, 1)
-    }
-    const conflict = await writ('call post --set text=other --key my-invoice-0000--key')
-    assert.equal(conflict.code, 3)
-    assert.match(conflict.err, /key-conflict/)
-  })
-
-  it('lists every violation and the fix', async () => {
-    const { out, err } = await writ('call post --set wrong=1')
-    assert.equal(out, '')
-    assert.match(err, /input-invalid/)
-    assert.match(err, /\/wrong/)
-    assert.match(err, /^Fix: /m)
-  })
-
-  it('says how to go on with a call that is still open', async () => {
-    const { err } = await writ('call wait --set ms=1000 --async')
-    const [, id] = /See how it goes on: writ calls (\S+)/.exec(err) ?? []
-    assert.equal((await writ(`calls ${id}`)).code, 5)
-  })
-
-  it('refuses flags that exclude each other, and what the legacy dialect cannot say', async () => {
-    assert.equal((await writ('call echo --async --wait 1s')).code, 2)
-    for (const flag of ['--timeout 1s', '--version 1', '--dry-run', '--deadline 1s']) {
-      const { code, err } = await writ(`call echo --dialect legacy ${flag}`)
-      assert.equal(code, 2)
-      assert.match(err, /legacy/)
-    }
-  })
-
-  it('does not let an output drive the terminal of a person', async () => {
-    const input = JSON.stringify('\u001b]0;title\u0007\u001b[2J')
-    const watched = await writ('call echo -', { input, outIsTty: true })
-    assert.ok(!watched.out.includes('\u001b'))
-    const deadline = await writ('call echo --deadline 5s')
-    assert.equal(deadline.code, 0)
-  })
-
-  it('says that a call may have run when the connection breaks, and how to find out', async () => {
-    const peer = createServer((socket) => socket.once('data', () => socket.destroy()))
-    await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(peer.address() as AddressInfo).port}`
-    const { code, err } = await writ('call echo --request-id mine-1', { env: { ...env, WRIT_URL: url } })
-    await new Promise((resolve) => peer.close(resolve))
-    assert.equal(code, 8)
-    assert.match(err, /may have run/)
-    assert.match(err, /--request-id mine-1/)
-  })
-})
 
 describe('writ calls and cancel', () => {
   it('lists, filters, pages and shows', async () => {
@@ -189,6 +61,17 @@ describe('writ calls and cancel', () => {
     assert.match((await writ(`cancel ${id}`)).out, /had already ended: canceled/)
     assert.equal((await writ('cancel nonsense')).code, 7)
   })
+
+  it('does not say of an open call that it had ended', async () => {
+    const lost = await writ('call post --set text=lost-2 --set ms=5000 --timeout 50ms')
+    const [, id] = /call: (\S+)/.exec(lost.err) ?? []
+    const { code, out } = await writ(`cancel ${id}`)
+    assert.equal(code, 8)
+    assert.match(out, /does not run, so there is nothing to cancel; it is open: unknown/)
+    const waiting = await writ('call pay --set amount=7000')
+    const [, other] = /call: (\S+)/.exec(waiting.err) ?? []
+    assert.doesNotMatch((await writ(`cancel ${other}`)).out, /had already ended: awaiting/)
+  })
 })
 
 describe('writ apply, diff, validate, get, describe, delete', () => {
@@ -212,7 +95,9 @@ describe('writ apply, diff, validate, get, describe, delete', () => {
     const described = await writ('describe tool weather')
     assert.match(described.out, /Digest: +sha256:/)
     assert.match(described.out, /endpoint: http:\/\/127\.0\.0\.1:9\//)
-    assert.equal(parse((await writ('describe tool weather -o yaml')).out).tool.spec.description, 'sun')
+    const report = (await writ('describe tool weather -o yaml')).out
+    assert.equal(parse(report).tool.spec.description, 'sun')
+    assert.match(report, /^# A report, not a manifest: 'writ get tools weather -o yaml'/)
 
     // What is read back can be applied again.
     const [kept] = JSON.parse((await writ('get tools weather -o json')).out)
@@ -224,6 +109,41 @@ describe('writ apply, diff, validate, get, describe, delete', () => {
     const gone = await writ('describe tool weather')
     assert.equal(gone.code, 7)
     assert.match(gone.err, /Fix: /)
+  })
+
+  it('prints as YAML what apply takes, one document for each version', async () => {
+    const both = ['1.0.0', '2.0.0'].map((version) => manifest('twice', `  version: ${version}\n`))
+    assert.equal((await writ('apply -f -', { input: `---\n${both.join('---\n')}` })).code, 0)
+    const { out } = await writ('get tools twice -o yaml')
+    assert.equal(parseAllDocuments(out).length, 2)
+    const again = await writ('apply -f -', { input: out })
+    assert.equal(again.code, 0, again.err)
+    assert.deepEqual(again.out.trimEnd().split('\n').toSorted(), [
+      'Tool default/twice 1.0.0 unchanged',
+      'Tool default/twice 2.0.0 unchanged',
+    ])
+    assert.equal(JSON.parse((await writ('get tools twice -o json')).out).length, 2)
+  })
+
+  it('tells problems in the order of the file, whichever check found them', async () => {
+    const text = [
+      manifest('one').replace('operation_classes: [read]', 'version: nonsense'),
+      manifest('two', '  no_such_field: 1\n'),
+      manifest('three').replace('operation_classes: [read]', 'version: nonsense'),
+    ].join('---\n')
+    writeFileSync(join(cwd, 'three.yaml'), text)
+    const lines = [...(await writ('validate -f three.yaml')).err.matchAll(/^three\.yaml:(\d+):/gm)]
+    const at = lines.map(([, line]) => Number(line))
+    assert.ok(new Set(at).size >= 3, at.join())
+    assert.deepEqual(
+      at,
+      at.toSorted((a, b) => a - b),
+    )
+    const data = JSON.parse((await writ('validate -f three.yaml -o json')).out)
+    assert.deepEqual(
+      data.problems.map(({ line }: { line: number }) => line),
+      at,
+    )
   })
 
   it('tells problems where they were written, in several files, whoever finds them', async () => {
@@ -378,5 +298,8 @@ describe('a server that is not there', () => {
     const { code, err } = await writ('call echo', { env: { ...env, WRIT_TOKEN: 'wrong-token' } })
     assert.equal(code, 4)
     assert.doesNotMatch(err, /wrong-token/)
+    assert.match(err, /^Fix: set WRIT_TOKEN to a token of the server that WRIT_URL names$/m)
+    const doctor = await writ('doctor', { env: { ...env, WRIT_TOKEN: 'wrong-token' } })
+    assert.match(doctor.out, /Fix: set WRIT_TOKEN to a token/)
   })
 })

@@ -54,6 +54,7 @@ describe('completion', () => {
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dialect', '']), ['v1', 'legacy', 'four-outcome'])
     assert.deepEqual(complete(['writ', 'get', 'tools', '-o', 'y']), ['yaml'])
     assert.deepEqual(complete(['writ', 'explain', 'ca']), ['call'])
+    assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), ['tool'])
     assert.deepEqual(complete(['writ', 'up', '--profile', 'p']), ['production'])
     assert.deepEqual(complete(['writ', 'help', 'val']), ['validate'])
   })
@@ -61,5 +62,9 @@ describe('completion', () => {
   it('bash: offers nothing where only the user knows', () => {
     assert.deepEqual(complete(['writ', 'call', 'x', '--key', '']), [])
     assert.deepEqual(complete(['writ', 'nonsense', '']), [])
+    assert.deepEqual(complete(['writ', 'describe', 'tool', 't']), [])
+    assert.deepEqual(complete(['writ', 'get', '--data', 'x', 'tools', 'tool']), [])
+    assert.ok(!complete(['writ', 'describe', 'tool', '']).includes('tool'))
+    assert.ok(complete(['writ', 'describe', 'tool', '']).includes('--version'))
   })
 })

@@ -53,7 +53,24 @@ describe('the data folder', () => {
     assert.throws(() => makeDataFolder(dataFolderAt(root, 'a-file/data')), {
       exit: 1,
       message: /cannot be made/,
+      fix: new RegExp(`you can write in ${join(root, 'a-file')}$`),
     })
+  })
+
+  it('says so when it is a file', () => {
+    writeFileSync(join(root, 'b-file'), '')
+    assert.throws(() => makeDataFolder(dataFolderAt(root, 'b-file')), {
+      exit: 1,
+      message: /b-file is a file$/,
+      fix: /--data/,
+    })
+  })
+
+  it('is made with its parents', () => {
+    const deep = dataFolderAt(root, 'x/y/z')
+    makeDataFolder(deep)
+    assert.equal(mode(deep.path), 0o700)
+    makeDataFolder(deep)
   })
 })
 
@@ -137,8 +154,8 @@ describe('findServer', () => {
   it('takes both from the data folder, and the token from the environment where it is set', () => {
     const made = readOrMakeAdminToken(folder)
     writeServerNote(folder, NOTE)
-    assert.deepEqual(find({}), { url: NOTE.url, token: made.token })
-    assert.deepEqual(find({ WRIT_TOKEN: token }), { url: NOTE.url, token })
+    assert.deepEqual(find({}), { url: NOTE.url, token: made.token, pid: NOTE.pid })
+    assert.deepEqual(find({ WRIT_TOKEN: token }), { url: NOTE.url, token, pid: NOTE.pid })
     assert.deepEqual(
       findServer(createRecordingTerminal({ env: { WRIT_DATA: folder.path }, cwd: root }), undefined).url,
       NOTE.url,

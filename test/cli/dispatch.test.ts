@@ -1,13 +1,24 @@
 // From words to an exit code: help, unknown commands, and bugs.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { describe, it } from 'node:test'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
 import { renderCliDoc } from '../../src/cli/cli-doc.ts'
 import { COMMANDS, loadCommands } from '../../src/cli/command/registry.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
 import { createRecordingTerminal } from './recording-terminal.ts'
-import { runWrit } from './writ-process.ts'
+import { BIN, runWrit } from './writ-process.ts'
 
 async function writ(words: readonly string[], options: Parameters<typeof createRecordingTerminal>[0] = {}) {
   const terminal = createRecordingTerminal(options)
@@ -76,6 +87,53 @@ describe('bin/writ', () => {
   })
 })
 
+describe('bin/writ without a Node that is new enough', () => {
+  const root = mkdtempSync(join(tmpdir(), 'writ-bin-'))
+  const bin = join(root, 'package', 'bin', 'writ')
+  const path = join(root, 'path')
+  after(() => rmSync(root, { recursive: true }))
+
+  /** As it would run with this Node, or none, in the PATH. */
+  function run(version: string | undefined) {
+    rmSync(path, { recursive: true, force: true })
+    mkdirSync(path)
+    for (const tool of ['dirname', 'readlink']) symlinkSync(findTool(tool), join(path, tool))
+    if (version !== undefined)
+      writeFileSync(join(path, 'node'), `#!/bin/sh\necho ${version}\n`, { mode: 0o755 })
+    return spawnSync('/bin/sh', [bin, 'version'], { env: { PATH: path }, encoding: 'utf8' })
+  }
+
+  function findTool(name: string): string {
+    const folders = (process.env.PATH ?? '').split(':')
+    return folders.map((folder) => join(folder, name)).find((file) => existsSync(file)) ?? `/usr/bin/${name}`
+  }
+
+  before(() => {
+    mkdirSync(join(root, 'package', 'bin'), { recursive: true })
+    copyFileSync(BIN, bin)
+  })
+
+  it('is a start that failed, and says what helps a package', () => {
+    for (const [version, what] of [
+      ['20', /^writ: Node 20 is too old/],
+      [undefined, /^writ: no Node found/],
+    ] as const) {
+      const { status, stderr } = run(version)
+      assert.equal(status, 1, stderr)
+      assert.match(stderr, what)
+      assert.match(stderr, /install Node 24 or later, or add one beside writ with 'npm install node@24'/)
+      assert.doesNotMatch(stderr, /npm ci/)
+    }
+  })
+
+  it('says what helps a checkout', () => {
+    writeFileSync(join(root, 'package', 'package-lock.json'), '{}')
+    const { status, stderr } = run('20')
+    assert.equal(status, 1)
+    assert.match(stderr, /run 'npm ci' in /)
+  })
+})
+
 describe('every command', async () => {
   const commands = await loadCommands()
 
@@ -114,7 +172,15 @@ describe('every command', async () => {
     })
   }
 
-  it('is on docs/reference/cli.md as it declares itself; run node scripts/cli-doc.ts after a change', () => {
+  it('has rows in the reference page that a pipe does not tear', () => {
+    const rows = renderCliDoc(commands)
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+    assert.ok(rows.length > 50)
+    for (const row of rows) assert.equal(row.split(/(?<!\\)\|/).length, 4, row)
+  })
+
+  it('is on docs/reference/cli.md as it declares itself; run npx node scripts/cli-doc.ts after a change', () => {
     const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8')
     assert.equal(page, renderCliDoc(commands))
   })

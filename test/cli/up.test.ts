@@ -87,6 +87,8 @@ describe('a first start', () => {
     assert.equal(mode(data('admin-token')), 0o600)
     assert.equal(mode(data('server.json')), 0o600)
     assert.equal(mode(data('writ.db')), 0o600)
+    assert.equal(mode(data('writ.db.lock')), 0o600)
+    assert.doesNotMatch(server.written.err, /WARNING/)
     assert.deepEqual({ url: note().url, pid: note().pid }, { url: server.url, pid: server.child.pid })
     assert.match(server.written.out, /Profile: +local: for a laptop/)
     const token = readFileSync(data('admin-token'), 'utf8').trim()
@@ -102,6 +104,18 @@ describe('a first start', () => {
     assert.equal(code, 0, err)
     assert.equal(existsSync(data('server.json')), false)
     for (const text of [out, err, called.out, called.err, commandLine]) assert.ok(!text.includes(token))
+  })
+
+  it('warns when the ledger of an earlier server is gone, and only then', async () => {
+    await (await up()).stop()
+    const again = await up()
+    assert.doesNotMatch(again.written.err, /WARNING/)
+    await again.stop()
+    for (const half of ['writ.db', 'writ.db-wal', 'writ.db-shm']) rmSync(data(half), { force: true })
+    assert.equal((await writ(['doctor'])).code, 0)
+    const fresh = await up()
+    assert.match(fresh.written.err, /WARNING: the ledger is new: keys of earlier calls are forgotten/)
+    assert.match(fresh.written.err, /^Fix: /m)
   })
 
   it('keeps its token and its tools for the next one', async () => {
@@ -124,6 +138,15 @@ describe('a start that is refused', () => {
     assert.match(second.err, /in use by another Writ/)
     assert.match(second.err, new RegExp(`process ${first.child.pid} listens on ${first.url}`))
     assert.equal((await writ(['get', 'tools'])).code, 0)
+  })
+
+  it('has a data folder that cannot be made, and does not hang', {
+    skip: !existsSync('/proc/self'),
+  }, async () => {
+    const { code, err } = await spawned(['up', '--port', '0', '--data', '/proc/nope/writ'])
+    assert.equal(code, 1)
+    assert.match(err, /cannot be made/)
+    assert.match(err, /^Fix: choose another with --data, or see that you can write in \/proc$/m)
   })
 
   it('finds its port taken', async () => {
@@ -209,6 +232,11 @@ describe('the end', () => {
         env: { WRIT_URL: server.url, WRIT_TOKEN: readFileSync(data('admin-token'), 'utf8').trim() },
       })
       assert.equal(late.code, 6, late.err)
+      const beside = await writ(['get', 'tools'])
+      assert.equal(beside.code, 6)
+      assert.match(beside.err, new RegExp(`the server is stopping: process ${server.child.pid} `))
+      assert.match(beside.err, /Fix: wait until it has ended/)
+      assert.match((await writ(['doctor'])).out, /^warn +server +the server is stopping/m)
       const { code, out, err } = await call
       assert.equal(code, 0, err)
       assert.deepEqual(JSON.parse(out), { got: { signal } })

@@ -78,7 +78,7 @@ describe('call', () => {
       assert.deepEqual(reply.output, { said: { a: 1 } })
       assert.equal(reply.attempt, 1)
       assert.equal(reply.status, 200)
-      assert.match(reply.callId, /^[0-9a-f-]{36}$/)
+      assert.match(reply.callId ?? '', /^[0-9a-f-]{36}$/)
     })
 
     it(`reads a refusal in ${dialect}, with every violation and how to mend it`, async () => {
@@ -119,6 +119,25 @@ describe('call', () => {
     assert.equal(harness.effects.done.filter((text) => text === 'once').length, 1)
   })
 
+  it('S17: reads a dry run, which has no id to be found by', async () => {
+    const allowed = await client.call({ ...v1('post', { text: 'dry' }), dry_run: true })
+    assert.equal(allowed.state, 'succeeded')
+    assert.equal('callId' in allowed, false)
+    const refused = await client.call({ ...v1('post', { wrong: 1 }), dry_run: true })
+    assert.equal(refused.failure?.id, 'input-invalid')
+    const stranger = createClient({ url: harness.url, token: 'wrong-token' })
+    const denied = await failure(stranger.call({ ...v1('post', { text: 'dry' }), dry_run: true }))
+    await stranger.close()
+    assert.deepEqual([denied.kind, denied.status], ['refused', 401])
+  })
+
+  it('keeps the details of a refusal, also under another hint', async () => {
+    const refused = await failure(client.getTool('echo', { version: '9.9.9' }))
+    assert.deepEqual(refused.details.versions, ['1.0.0'])
+    const hinted = refused.withFix('look again')
+    assert.deepEqual([hinted.fix, hinted.details, hinted.status], ['look again', refused.details, 404])
+  })
+
   it('sends the idempotency key as a header', async () => {
     const options = { idempotencyKey: 'one-key' }
     await client.call(v1('post', { text: 'keyed' }), options)
@@ -133,7 +152,7 @@ describe('call', () => {
     assert.equal(accepted.final, false)
     const waited = await client.call(v1('wait', { ms: 1400 }), { waitMs: 1 })
     assert.equal(waited.state, 'running')
-    const found = await client.getCall(accepted.callId)
+    const found = await client.getCall(accepted.callId ?? '')
     assert.equal(found.id, accepted.callId)
     assert.equal(found.tool.name, 'wait')
   })
@@ -171,7 +190,7 @@ describe('calls', () => {
   })
 
   it('can be canceled while they run, and not after', async () => {
-    const { callId } = await client.call(v1('wait', { ms: 20_000 }), { async: true })
+    const { callId = '' } = await client.call(v1('wait', { ms: 20_000 }), { async: true })
     const { canceling } = await client.cancelCall(callId)
     assert.equal(canceling, true)
     let call = await client.getCall(callId)

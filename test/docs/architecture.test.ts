@@ -48,6 +48,6 @@ describe('ARCHITECTURE.md', () => {
 
   it('has the layers', () => {
     assert.match(text, /\| `util` \| nothing \|/)
-    assert.equal(text, withLayers(text), 'Fix: run `node scripts/layers-doc.ts`')
+    assert.equal(text, withLayers(text), 'Fix: run `npx node scripts/layers-doc.ts`')
   })
 })

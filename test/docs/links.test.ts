@@ -40,7 +40,7 @@ function brokenPaths(page: Page): readonly string[] {
 
 /** The words of a shell command after `writ`, as far as a shell would hand them over. */
 function wordsOf(line: string): readonly string[] | undefined {
-  const match = /(?:^|\s)(?:bin\/)?writ\s+(.*)$/.exec(line.replace(/\s+#.*$/, '').replace(/\s*&\s*$/, ''))
+  const match = /(?:^|\s)(?:bin\/)?writ\s+(.*)$/.exec(line.replace(/\s+#.*$/, '').replace(/\s+&(\s.*)?$/, ''))
   if (match?.[1] === undefined) return undefined
   const [own = ''] = match[1].split(/\s[|>;]|&&/)
   return [...own.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '')
@@ -154,6 +154,8 @@ describe('the check of the docs', () => {
     assert.equal(broken('```sh\nwrit validate tool.yaml\n```'), 1)
     assert.equal(broken('```sh\nwrit call weather --set city=Oslo   # a comment\n```'), 0)
     assert.equal(broken('`writ COMMAND --help`, `writ up --port 0`'), 0)
+    assert.equal(broken('```sh\nwrit up --port 0 & server=$!\n```'), 0)
+    assert.equal(broken('```sh\nwrit up --wings & server=$!\n```'), 1)
   })
 
   it('fails on an npm script that is not there', () => {

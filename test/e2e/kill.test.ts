@@ -14,13 +14,18 @@ const CALLS = 200
 const bin = new URL('../../bin/writ', import.meta.url).pathname
 
 /** A tool that counts what really happened, by the key it was given. */
-async function startTool(t: TestContext): Promise<{ readonly url: string; readonly effects: Map<string, number> }> {
+async function startTool(
+  t: TestContext,
+): Promise<{ readonly url: string; readonly effects: Map<string, number> }> {
   const effects = new Map<string, number>()
   const server = createServer((request, response) => {
     const key = String(request.headers['idempotency-key'])
     request.resume().on('end', () => {
       effects.set(key, (effects.get(key) ?? 0) + 1)
-      setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'), 30)
+      setTimeout(
+        () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'),
+        30,
+      )
     })
   })
   server.listen(0, '127.0.0.1')
@@ -94,7 +99,11 @@ test('200 calls, kill -9 in their midst, restart: every effect happens at most o
     const reply = await again.call(request(index))
     states.set(reply.state, (states.get(reply.state) ?? 0) + 1)
     if (answered.get(index) === 'succeeded') {
-      assert.deepEqual([reply.state, reply.replayed], ['succeeded', true], `what was answered stays so: ${index}`)
+      assert.deepEqual(
+        [reply.state, reply.replayed],
+        ['succeeded', true],
+        `what was answered stays so: ${index}`,
+      )
     }
     assert.ok(['succeeded', 'unknown'].includes(reply.state), `${index}: ${reply.state}`)
   }

@@ -207,8 +207,8 @@ test('S40: no evidence of any outcome holds a value of an input or output', asyn
   behave(() => CANARY.repeat(20))
   await call('once', { input: { text: `another ${CANARY}` } })
   behave(() => new Promise(() => {}))
-  await call('read', { timeoutMs: 20 })
-  await call('write', { timeoutMs: 20 })
+  await call('read', { timeoutMs: 150 })
+  await call('write', { timeoutMs: 150 })
   const hold = gate<string>()
   behave(() => hold.opened)
   const running = [

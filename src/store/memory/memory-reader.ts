@@ -1,9 +1,7 @@
-// The read side of the memory store: plain scans, so that what each read means can be seen.
-import type { CallRecord } from '../../contract/call.ts'
 import type { EntryState } from '../../contract/entry.ts'
 import type { StoreReads } from '../assemble-store.ts'
 import { matchesFilter } from '../call-filter.ts'
-import type { CallFilter, ResourceRow } from '../store.ts'
+import type { ResourceRow } from '../store.ts'
 import { findIdentity, type MemoryData, pairKey } from './memory-data.ts'
 
 export function createMemoryReader(data: MemoryData): StoreReads {

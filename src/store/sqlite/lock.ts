@@ -1,6 +1,5 @@
-// The lock on a data folder: held by the operating system for this process, so that no death of it leaves one behind (S52).
+// The lock on a database: held by the operating system for this process, so that no death of it leaves one behind (S52).
 import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface DataLock {
@@ -8,19 +7,12 @@ export interface DataLock {
 }
 
 /**
- * Throws when another process, or another holder in this one, has the folder. It is an exclusive transaction on a small
- * database beside the data that never commits: SQLite turns it into a file lock of the system, on every platform.
+ * Throws when another process, or another holder in this one, has the database. It is an exclusive transaction on a small
+ * file beside it that never commits: SQLite turns it into a file lock of the system, on every platform.
  */
-export function lockData(dir: string): DataLock {
-  return take(join(dir, 'lock.db'), `the data folder ${dir}`)
-}
-
-/** The same for one database file, whoever opens it. */
 export function lockFile(path: string): DataLock {
-  return take(`${path}.lock`, `the database ${path}`)
-}
-
-function take(file: string, what: string): DataLock {
+  const file = `${path}.lock`
+  const what = `the database ${path}`
   let db: DatabaseSync
   try {
     makePrivate(file)

@@ -1,8 +1,9 @@
 // A process of its own for the SQLite tests: `node child.ts VERB PATH`. Everything it has to say is one line of text.
 
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { lockData } from '../../../src/store/sqlite/lock.ts'
+import { lockFile } from '../../../src/store/sqlite/lock.ts'
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { insertOf, makeEntry, makeEvidence, newLife, updateOf } from '../fixture.ts'
@@ -41,7 +42,7 @@ if (verb === 'write') {
   )
 } else if (verb === 'lock') {
   // Nobody keeps what it gives: the lock must hold all the same.
-  lockData(path)
+  lockFile(join(path, 'writ.db'))
   setFlagsFromString('--expose-gc')
   for (let round = 0; round < 3; round += 1) {
     runInNewContext('gc')()

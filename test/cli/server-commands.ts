@@ -1,0 +1,42 @@
+// Commands run in this process against a real server.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dispatch } from '../../src/cli/dispatch.ts'
+import { type Harness, startHarness, TOKEN } from '../server/harness.ts'
+import { createRecordingTerminal } from './recording-terminal.ts'
+
+type Options = Parameters<typeof createRecordingTerminal>[0]
+
+export interface ServerCommands {
+  readonly harness: Harness
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** One command line. Words in quotes are one word, as in a shell. */
+  writ(
+    line: string,
+    options?: Options,
+  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>
+  close(): Promise<void>
+}
+
+export async function startServerCommands(): Promise<ServerCommands> {
+  const harness = await startHarness()
+  const cwd = mkdtempSync(join(tmpdir(), 'writ-command-'))
+  const env = { WRIT_URL: harness.url, WRIT_TOKEN: TOKEN }
+  return {
+    harness,
+    cwd,
+    env,
+    async writ(line, options = {}) {
+      const terminal = createRecordingTerminal({ cwd, env, ...options })
+      const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+      const code = await dispatch(words, terminal)
+      return { code, ...terminal.written }
+    },
+    async close() {
+      await harness.close()
+      rmSync(cwd, { recursive: true })
+    },
+  }
+}

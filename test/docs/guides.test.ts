@@ -1,0 +1,123 @@
+// What the guides promise: their shell lines do what the text says, and their tables hold all that there is.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { startBank } from '../../examples/external-tool/server.ts'
+import { ROOT } from '../../scripts/repo-files.ts'
+import { createLocalAdmin } from '../../src/contract/caller.ts'
+import { createRuntime } from '../../src/runtime.ts'
+import { readPage } from './markdown.ts'
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const page = (path: string) => readPage(path, read(path))
+
+function shell(path: string, holds: string): string {
+  const fence = page(path).fences.find(({ language, text }) => language === 'sh' && text.includes(holds))
+  assert.ok(fence, `${path} shows ${holds}`)
+  return fence.text
+}
+
+/** As a reader would paste it, into a shell in the checkout. */
+function paste(t: TestContext, script: string): Promise<string> {
+  const child = spawn('bash', ['-c', script], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL')
+    } catch (error) {
+      // All of it has ended, as it should.
+      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH')
+    }
+  })
+  let written = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      written += text
+    })
+  }
+  return new Promise((resolve) => child.once('close', () => resolve(written)))
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+describe('the durability guide', () => {
+  it('shows a kill -9 that leaves an unknown effect, and a key that does not send again', async (t) => {
+    if (!(await isFree(7504))) return t.skip('port 7504 is taken. Fix: stop what listens there')
+    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
+    t.after(() => rmSync(data, { recursive: true }))
+    const script = shell('docs/guide/durability.md', 'kill -9')
+    assert.ok(script.includes('WRIT_DATA=.writ-crash'))
+    const written = await paste(t, script.replace('.writ-crash', data))
+    assert.match(written, /Tool default\/silent 1\.0\.0 created/)
+    assert.match(written, /^\S+ +silent +\S+ +unknown +unknown /m)
+    assert.match(written, /^outcome-unknown: /m)
+    assert.equal(existsSync(join(data, 'server.json')), false, 'the last line stops the server')
+  })
+})
+
+describe('getting started', () => {
+  it('explains a call that would wait, after the lines before it were run', async (t) => {
+    const bank = await startBank()
+    t.after(() => bank.stop())
+    const runtime = await createRuntime()
+    t.after(() => runtime.close({ drainMs: 0 }))
+    const text = read('examples/external-tool/tool.yaml').replace('http://127.0.0.1:7502/', bank.url)
+    assert.equal((await runtime.resources.apply([{ text, file: 'tool.yaml' }])).ok, true)
+    const door = runtime.as(createLocalAdmin())
+    const lines = page('docs/guide/getting-started.md')
+      .fences.flatMap((fence) => fence.text.split('\n'))
+      .filter((line) => line.includes(' transfer --set '))
+    const requests = lines.map((line) => ({
+      explain: line.includes('explain'),
+      tool: 'transfer',
+      input: {
+        to: /to=(\w+)/.exec(line)?.[1] ?? '',
+        amount: Number(/amount=(\d+)/.exec(line)?.[1]),
+      },
+      key: /--key (\S+)/.exec(line)?.[1],
+    }))
+    assert.equal(requests.filter(({ explain }) => explain).length, 1)
+    for (const { explain, tool, input, key } of requests) {
+      const request = { tool, input, ...(key === undefined ? {} : { idempotencyKey: key }) }
+      if (explain) assert.equal((await door.explain(request)).decision, 'require-approval')
+      else await door.call(request)
+    }
+  })
+})
+
+describe('the embedding guide', () => {
+  it('lists every event', () => {
+    const [, map = ''] = /export interface EventMap \{\n(.*?)\n\}\n/s.exec(read('src/event/event.ts')) ?? []
+    const events = [...map.matchAll(/^ {2}'(\w+:\w+)'/gm)].map(([, name]) => name ?? '')
+    assert.ok(events.length >= 8)
+    const shown = new Set(page('docs/guide/embedding.md').code.map(({ text }) => text))
+    assert.deepEqual(
+      events.filter((name) => !shown.has(name)),
+      [],
+    )
+  })
+})
+
+describe('the contributing guide', () => {
+  it('runs scripts with the Node of the checkout, whatever the machine has', () => {
+    const own = page('CONTRIBUTING.md').code.filter(({ text }) => text.includes('node scripts/'))
+    assert.ok(own.length > 0)
+    assert.deepEqual(
+      own.filter(({ text }) => !text.startsWith('npx node scripts/')),
+      [],
+    )
+  })
+})
