@@ -1,3 +1,4 @@
+// The read side of the memory store: plain scans, so that what each read means can be seen.
 import type { EntryState } from '../../contract/entry.ts'
 import type { StoreReads } from '../assemble-store.ts'
 import { matchesFilter } from '../call-filter.ts'

@@ -55,6 +55,6 @@ it('a folder that is not there is refused with its name', (t) => {
   const folder = join(temporaryFolder(t), 'none')
   assert.throws(
     () => lockFile(join(folder, 'writ.db')),
-    /cannot lock the data folder .*none: .*Its folder must exist and be writable/,
+    /cannot lock the database .*none.*Its folder must exist and be writable/,
   )
 })

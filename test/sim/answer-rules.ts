@@ -1,0 +1,217 @@
+// What must be true of every answer: of itself, of what the tools did, and of what the key was told before.
+import { isDeepStrictEqual } from 'node:util'
+import { type Answer, isOutcome } from '../../src/contract/answer.ts'
+import { type KeyRecord, type SimCall, samenessOf } from './history.ts'
+import { type EntryRow, EPSILON, type Facts } from './invariant.ts'
+import { nameOfCall } from './ledger-rules.ts'
+import { CLOCK_SLACK_MS, mayBeErased } from './memory-rules.ts'
+import { isInDoubt } from './send-rules.ts'
+import { RETENTION_MS } from './sim-tool.ts'
+import { isHarmless } from './tool-service.ts'
+
+const ENTRY_STATES: Readonly<Record<string, readonly string[]>> = {
+  done: ['done'],
+  'not-done': ['not-done', 'canceled'],
+  unknown: ['unknown'],
+}
+
+export class AnswerRules {
+  readonly #facts: Facts
+
+  constructor(facts: Facts) {
+    this.#facts = facts
+  }
+
+  /** Called once for each answer, at the moment it is given. */
+  check(call: SimCall, answer: Answer): void {
+    const { fail, agenda } = this.#facts
+    const name = nameOfCall(call)
+    if (answer.failure?.id === 'internal') fail('no-bug', `${name}: ${answer.failure.message}`)
+    if (agenda.now > call.bound + EPSILON) fail('deadline', `${name} was answered at ${agenda.now}`)
+    this.#checkShape(call, answer, name)
+    this.#checkReasons(call, answer, name)
+    this.#checkEffect(call, answer, name)
+    this.#checkRecord(call, answer, name)
+  }
+
+  #checkShape(call: SimCall, answer: Answer, name: string): void {
+    const { fail } = this.#facts
+    if (answer.callId !== call.id) fail('truth', `${name} got the answer of call ${answer.callId}`)
+    if (answer.final !== isOutcome(answer.state))
+      fail('truth', `${name}: ${answer.state} with final ${answer.final}`)
+    const succeeded = answer.state === 'succeeded'
+    const silent = succeeded || answer.state === 'running'
+    if (silent === (answer.failure !== undefined)) fail('truth', `${name}: ${answer.state} and its failure`)
+    if (succeeded !== (answer.output !== undefined)) fail('truth', `${name}: ${answer.state} and its output`)
+    const none = call.record.tool.kind === 'read' && answer.effect !== 'none' && answer.effect !== 'pending'
+    if (none) fail('truth', `${name}: a read with effect ${answer.effect}`)
+  }
+
+  /** Nobody is turned away without a cause. */
+  #checkReasons(call: SimCall, answer: Answer, name: string): void {
+    const { agenda, fail, history } = this.#facts
+    const { record, ask, life } = call
+    if (answer.state === 'running') {
+      const until = Math.min(call.deadline, call.startedAt + (ask.waitMs ?? Number.POSITIVE_INFINITY))
+      if (agenda.now < until - EPSILON && !life.closing) {
+        fail('one-flight', `${name} was told that it runs ${until - agenda.now} ms before its time was up`)
+      }
+    }
+    const wanted = samenessOf(ask, record.tool)
+    const others = () => record.calls.some((other) => samenessOf(other.ask, record.tool) !== wanted)
+    const twins = () =>
+      [...history.records.values()].filter(
+        (other) => other !== record && other.tool === record.tool && asksFor(other, ask.input.item),
+      )
+    switch (answer.failure?.id) {
+      case 'key-conflict':
+        if (!others()) fail('truth', `${name}: a conflict with nobody`)
+        break
+      case 'effect-repeated': {
+        if (twins().length === 0) fail('truth', `${name}: a repeat of nothing`)
+        const own = twins().find((other) => other.actor === record.actor && hadSucceeded(other, call))
+        if (record.tool.onRepeat === 'replay' && own !== undefined && !mayBeErased(own, agenda.now)) {
+          fail('identity', `${name} was refused; ${own.told?.call.name} had succeeded before, to be replayed`)
+        }
+        break
+      }
+      case 'approval-pending':
+        if (record.tool.onRepeat !== 'approve' || twins().length === 0)
+          fail('truth', `${name}: waits for nothing`)
+        break
+      case 'canceled': {
+        // Hanging up ends nothing but a read (S11).
+        const read = record.tool.kind === 'read'
+        const canceled = record.calls.some(
+          (other) => other.canceledAt !== undefined || (read && other.ask.hangUpMs !== undefined),
+        )
+        if (!canceled) fail('truth', `${name} was canceled by nobody`)
+        break
+      }
+      case 'key-expired':
+        if (!mayBeErased(record, agenda.now)) fail('outcome', `${name}: expired too soon`)
+        if (record.open !== undefined)
+          fail('outcome', `${name}: expired while it was ${record.open.answer.state}`)
+        break
+      case 'version-unmatched':
+        if (!history.removed.has(record.tool.name)) {
+          fail('payload', `${name}: its build is said to be gone, and is not`)
+        }
+        break
+      case 'timeout-unknown-commit':
+        if (isHarmless(record.tool) && !this.#mayBeForgotten(record)) {
+          fail('truth', `${name}: a repeat would do no harm, and it is told to settle it by hand`)
+        }
+        break
+      default:
+    }
+  }
+
+  /** The tools' own log against what is said about it. */
+  #checkEffect(call: SimCall, answer: Answer, name: string): void {
+    const { fail } = this.#facts
+    const { record } = call
+    const attempt = answer.usage.attempt
+    switch (answer.effect) {
+      case 'done':
+      case 'none': {
+        if (answer.state === 'succeeded') this.#checkOutput(call, answer, name)
+        const sent = call.sends.some((send) => send.startedAt !== undefined)
+        if (answer.effect === 'none' && record.tool.kind !== 'read' && sent) {
+          fail('truth', `${name} says that no effect was possible; it was sent`)
+        }
+        break
+      }
+      case 'not-done': {
+        const run = record.runs.find((one) => one.send.attempt <= attempt)
+        if (run !== undefined) fail('truth', `${name} says not-done; send ${run.send.number} was executed`)
+        const doubt = record.sends.find(isInDoubt)
+        if (doubt !== undefined)
+          fail('truth', `${name} says not-done; nobody can know that of send ${doubt.number}`)
+        record.notDoneUpTo = Math.max(record.notDoneUpTo, attempt)
+        break
+      }
+      case 'unknown': {
+        const doubt = record.sends.some((send) => isInDoubt(send) && send.learned !== 'success')
+        const broken = record.calls.some(({ life }) => life.failedAt !== undefined)
+        if (!doubt && !broken && !record.interrupted)
+          fail('truth', `${name} says unknown; every reply was definite`)
+        break
+      }
+      default:
+    }
+  }
+
+  /** A success is what the tool produced for this very request. */
+  #checkOutput(call: SimCall, answer: Answer, name: string): void {
+    const { fail, history } = this.#facts
+    const { record, ask } = call
+    const ofIdentity = () =>
+      history
+        .changesOfIdentity(record.tool, ask.input.item)
+        .filter((run) => run.send.call.record.actor === record.actor)
+    const replays = record.tool.onRepeat === 'replay' && answer.replayed && record.runs.length === 0
+    const runs = replays ? ofIdentity() : record.runs
+    if (!runs.some((run) => isDeepStrictEqual(run.output, answer.output))) {
+      fail('truth', `${name} has output ${JSON.stringify(answer.output)}, which no run of it gave`)
+      return
+    }
+    const { input } = answer.output as { input: SimCall['ask']['input'] }
+    if (samenessOf({ ...ask, input }, record.tool) !== samenessOf(ask, record.tool)) {
+      fail(
+        'truth',
+        `${name} asked with ${JSON.stringify(ask.input)} and got ${JSON.stringify(answer.output)}`,
+      )
+    }
+  }
+
+  /** S34: on disk before it is said. S24: the number of the last send. */
+  #checkRecord(call: SimCall, answer: Answer, name: string): void {
+    const { fail, ledger } = this.#facts
+    const { record, life } = call
+    if (answer.replayed || answer.state === 'running') return
+    const sent = (record.tool.kind === 'read' ? call : record).sends.filter(
+      (one) => one.startedAt !== undefined,
+    )
+    const expected = ENTRY_STATES[answer.effect]
+    const bound = expected !== undefined || answer.state === 'succeeded'
+    if (answer.usage.attempt !== (bound ? sent.length : answer.usage.attempt)) {
+      fail('truth', `${name} says attempt ${answer.usage.attempt}; ${sent.length} were sent`)
+    }
+    if (life.failedAt !== undefined) return
+    const own = ledger.entryOfCall(call.id)
+    if (expected !== undefined && record.tool.kind !== 'read') {
+      // A call that is refused says what became of its key before.
+      const state =
+        (own ?? (answer.effect === 'unknown' ? this.#entryOf(record) : undefined))?.state ?? 'nothing'
+      if (!expected.includes(state))
+        fail('intent-first', `${name} says ${answer.effect}; on disk is ${state}`)
+    }
+    if ((own !== undefined || record.tool.strict) && call.sends.length > 0 && !ledger.hasCall(call.id)) {
+      fail('intent-first', `${name} is answered, and no record of it is on disk`)
+    }
+  }
+
+  #entryOf(record: KeyRecord): EntryRow | undefined {
+    for (const { id } of record.calls) {
+      const entry = this.#facts.ledger.entryOfCall(id)
+      if (entry !== undefined) return entry
+    }
+    return undefined
+  }
+
+  /** S22: by the time that a keyed tool has declared. */
+  #mayBeForgotten(record: KeyRecord): boolean {
+    const since = record.calls[0]?.startedAt ?? 0
+    return record.tool.kind === 'keyed' && this.#facts.agenda.now - since > RETENTION_MS - CLOCK_SLACK_MS
+  }
+}
+
+function asksFor(record: KeyRecord, item: unknown): boolean {
+  return record.calls.some((call) => call.ask.input.item === item)
+}
+
+function hadSucceeded({ told }: KeyRecord, before: SimCall): boolean {
+  if (told?.answer.state !== 'succeeded' || told.at >= before.startedAt) return false
+  return told.call.ask.input.item === before.ask.input.item
+}

@@ -1,0 +1,120 @@
+// What a key was told, it is told again: outcomes never change, open states are not forgotten (S16).
+import { isDeepStrictEqual } from 'node:util'
+import type { Answer } from '../../src/contract/answer.ts'
+import type { CallRecord } from '../../src/contract/call.ts'
+import { type KeyRecord, type SimCall, samenessOf } from './history.ts'
+import type { Facts } from './invariant.ts'
+import { nameOfCall } from './ledger-rules.ts'
+
+/** How long outcomes are kept in this world (S18). */
+export const KEEP_MS = 20 * 60_000
+/** The wall clock may be off by this much on either side. */
+export const CLOCK_SLACK_MS = 10_000
+
+export class MemoryRules {
+  readonly #facts: Facts
+
+  constructor(facts: Facts) {
+    this.#facts = facts
+  }
+
+  /** Once told, always told (S16). */
+  check(call: SimCall, answer: Answer): void {
+    const { fail, agenda } = this.#facts
+    const name = nameOfCall(call)
+    const { record, ask } = call
+    const known = record.told ?? record.open
+    if (known !== undefined && !this.#isExcused(call, answer)) {
+      const same = samenessOf(known.call.ask, record.tool) === samenessOf(ask, record.tool)
+      const before = `${known.call.name} was told ${sayOf(known.answer)}`
+      if (!same && answer.failure?.id !== 'key-conflict') {
+        fail('outcome', `${name} asks for something else and was told ${sayOf(answer)}; ${before}`)
+      } else if (
+        same &&
+        !(record.told ? isSameOutcome(known.answer, answer) : known.answer.state === answer.state)
+      ) {
+        fail('outcome', `${name} was told ${sayOf(answer)}; ${before}`)
+      } else if (same && !known.answer.replayed && !answer.replayed) {
+        fail('outcome', `${name} was told ${sayOf(answer)} as its own; ${before}`)
+      }
+      // Those who joined may hear of it before the one who ran it.
+      if (same && !answer.replayed && record.told !== undefined) record.told = { call, answer, at: known.at }
+      return
+    }
+    const told = { call, answer, at: agenda.now }
+    const settled = answer.replayed || this.#facts.ledger.entryOfCall(call.id) !== undefined
+    if (isOpenForGood(answer) && settled) record.open ??= told
+    if (
+      isRemembered(answer) &&
+      !(answer.replayed && record.tool.onRepeat === 'replay' && record.sends.length === 0)
+    ) {
+      record.told ??= told
+    }
+  }
+
+  /** Says nothing about the key: the caller left, or the process can no longer tell. */
+  #isExcused(call: SimCall, answer: Answer): boolean {
+    const id = answer.failure?.id
+    if (answer.state === 'running') return true
+    if (answer.state === 'canceled' && answer.effect === 'pending' && call.canceledAt !== undefined)
+      return true
+    if (call.life.failedAt !== undefined && (id === 'intent-not-recorded' || id === 'outcome-not-recorded'))
+      return true
+    if (call.life.closing && id === 'tool-unhealthy') return true
+    return id === 'key-expired'
+  }
+
+  /** What a call ended with is what is shown for its id from then on. */
+  onLook(call: SimCall, found: CallRecord | undefined): void {
+    const { fail, agenda } = this.#facts
+    const { answer } = call
+    // A call that a failed disk refused may turn up as left open: nobody knows what such a disk has kept (S37).
+    if (answer === undefined || call.life.failedAt !== undefined) return
+    if (found === undefined) {
+      if (!call.forgotten) fail('outcome', `${nameOfCall(call)} is not found by its id`)
+      return
+    }
+    const output = found.answer?.output
+    const erased = agenda.now - (call.answeredAt ?? 0) > KEEP_MS - CLOCK_SLACK_MS
+    // The output of a read lies in an entry that is written behind: it may not be there yet.
+    const behind = call.record.tool.kind === 'read' && output === undefined
+    const same = erased || behind || isDeepStrictEqual(output, answer.output)
+    if (found.state !== answer.state || found.effect !== answer.effect || !same) {
+      const shown = `${found.state}, effect ${found.effect}, ${JSON.stringify(output)}`
+      fail('outcome', `${nameOfCall(call)} was told ${sayOf(answer)}; it is shown as ${shown}`)
+    }
+  }
+}
+
+export function mayBeErased(record: KeyRecord, now: number): boolean {
+  // Somebody who did not wait for the outcome was never told it.
+  const since = record.told?.at ?? record.calls[0]?.startedAt ?? 0
+  return now - since > KEEP_MS - CLOCK_SLACK_MS
+}
+
+/** S16: stored and replayed. */
+function isRemembered({ state, effect, failure }: Answer): boolean {
+  if (effect === 'pending' || failure?.retryable === true) return false
+  // Decided anew each time: the build may come back.
+  if (failure?.id === 'version-unmatched') return false
+  return state === 'succeeded' || state === 'failed' || state === 'canceled' || state === 'timed-out'
+}
+
+/** Held until somebody settles it; nobody does in this world. */
+function isOpenForGood({ state, failure }: Answer): boolean {
+  if (state === 'awaiting-approval') return true
+  return state === 'unknown' && failure?.id !== 'outcome-not-recorded'
+}
+
+function isSameOutcome(one: Answer, other: Answer): boolean {
+  return (
+    one.state === other.state &&
+    one.effect === other.effect &&
+    one.failure?.id === other.failure?.id &&
+    isDeepStrictEqual(one.output, other.output)
+  )
+}
+
+function sayOf({ state, effect, failure, output }: Answer): string {
+  return `${state}, effect ${effect}${failure ? `, ${failure.id}` : ''}${output === undefined ? '' : `, ${JSON.stringify(output)}`}`
+}
