@@ -48,6 +48,8 @@ export interface RuntimeOptions {
   /** What an undeclared effect counts as (S21). @default 'declared' */
   readonly effectDefault?: 'declared' | 'from-risk'
   readonly retention?: RetentionOptions
+  /** Hears what apply would warn of in the tools of the program. @default a process warning */
+  readonly onWarning?: (message: string) => void
   /** Made beforehand by whoever wants to hear of the start as well. */
   readonly events?: Events
   /** Time, chance and network. @default those of the system */
@@ -69,6 +71,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     effectDefault: options.effectDefault ?? 'declared',
   }
   const events = options.events ?? createEvents()
+  const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'WritWarning'))
   const dialects = createDialects()
   const store = await openStore(options.store ?? { kind: 'memory' }, world, (error) =>
     events.emit('store:failed', { message: error.message }),
@@ -100,7 +103,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   const resources = createResourceDoor({ world, store, catalog, events, resolve })
   const define = (definition: NativeToolDefinition): void => {
-    const tool = resolveNative(definition, resolve)
+    const tool = resolveNative(definition, resolve, onWarning)
     native.register(tool, definition.handlers)
     catalog.put(tool)
   }
@@ -179,7 +182,11 @@ async function openStore(
 }
 
 /** A program's own tool that cannot be resolved is a mistake in that program: it is thrown. */
-function resolveNative(definition: NativeToolDefinition, options: ResolveOptions): ResolvedTool {
+function resolveNative(
+  definition: NativeToolDefinition,
+  options: ResolveOptions,
+  onWarning: (message: string) => void,
+): ResolvedTool {
   const { name } = definition.manifest.metadata
   const read = readManifestValue({ apiVersion: API_VERSION, kind: 'Tool', ...definition.manifest }, name)
   const [document] = read.documents
@@ -187,7 +194,7 @@ function resolveNative(definition: NativeToolDefinition, options: ResolveOptions
   const { tool, errors, warnings } = resolveTool(document.manifest, { ...options, native: true })
   const say = (one: Finding) => formatProblem(toProblem(one, name, document.at(one.path)))
   // What apply would warn of (S14, S21).
-  for (const warning of warnings) process.emitWarning(say(warning), 'WritWarning')
+  for (const warning of warnings) onWarning(say(warning))
   if (tool !== undefined) return tool
   throw new Error(errors.map(say).join('\n'))
 }

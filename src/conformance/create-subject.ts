@@ -166,6 +166,8 @@ async function startRuntime(peer: ToolPeer, store: StoreChoice, timeoutMs: numbe
   const runtime = await createRuntime({
     store,
     tools: offers.flatMap((offer) => (offer.kind === 'native' ? [offer.definition] : [])),
+    // Some of them declare on purpose what apply warns of.
+    onWarning: () => {},
   })
   const manifests = offers.flatMap((offer) => (offer.kind === 'manifest' ? [offer.manifest] : []))
   const problems = await apply(runtime, [...manifests, BOXED_TOOL.manifest], false)
@@ -196,7 +198,7 @@ async function apply(
 async function declare(runtime: Runtime, offer: Offer): Promise<readonly string[]> {
   if (offer.kind === 'manifest') return apply(runtime, [offer.manifest], true)
   try {
-    const other = await createRuntime({ tools: [offer.definition] })
+    const other = await createRuntime({ tools: [offer.definition], onWarning: () => {} })
     await other.close({ drainMs: 0 })
     return []
   } catch (error) {
@@ -233,7 +235,7 @@ function start(runtime: Runtime, request: JsonObject, as: CallerChoice | undefin
   })
   return {
     answer: async () => encode(runtime, decoded.call.dialect, await answer),
-    cancel: handle.cancel,
+    cancel: () => handle.cancel(),
     sending: () => sending,
   }
 }

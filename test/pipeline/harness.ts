@@ -71,7 +71,11 @@ export async function runtimeWith(
   tools: readonly SteeredTool[],
   options: RuntimeOptions = {},
 ): Promise<{ runtime: Runtime; door: CallerDoor }> {
-  const runtime = await createRuntime({ ...options, tools: tools.map((tool) => tool.definition) })
+  const runtime = await createRuntime({
+    onWarning: () => {},
+    ...options,
+    tools: tools.map((tool) => tool.definition),
+  })
   t.after(() => runtime.close({ drainMs: 0 }))
   return { runtime, door: runtime.as({ actor: 'agent-a', permissions: EVERYTHING }) }
 }
