@@ -1,4 +1,5 @@
 // Waiting, with an end to it.
+import type { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
 
 type Clocked = Pick<World, 'clock' | 'after'>
@@ -23,10 +24,27 @@ export async function until(world: Clocked, ms: number, holds: () => boolean): P
 
 export const LATE = Symbol('late')
 
-/** What came of it, or LATE. Whatever it comes to after that is nobody's business. */
-export async function within<T>(world: Clocked, ms: number, work: Promise<T>): Promise<T | typeof LATE> {
+/** Somebody said stop. */
+export class RunStopped extends Error {
+  override readonly name = 'RunStopped'
+}
+
+/** What came of it, or LATE; throws RunStopped on `stop`. Whatever it comes to after that is nobody's business. */
+export async function within<T>(
+  world: Clocked,
+  ms: number,
+  work: Promise<T>,
+  stop?: Abort,
+): Promise<T | typeof LATE> {
   return new Promise((resolve, reject) => {
     const timer = world.after(ms, () => resolve(LATE))
-    work.then(resolve, reject).finally(() => timer.cancel())
+    const unlisten = stop?.listen(() => {
+      timer.cancel()
+      reject(new RunStopped('the run was stopped'))
+    })
+    work.then(resolve, reject).finally(() => {
+      timer.cancel()
+      unlisten?.()
+    })
   })
 }

@@ -3,7 +3,10 @@ import type { Abort } from '../util/abort.ts'
 import type { Case } from './case.ts'
 import { CASES } from './cases.ts'
 import { createCheckLog } from './check.ts'
-import { LATE, within } from './pace.ts'
+import { LATE, RunStopped, within } from './pace.ts'
+
+export { RunStopped } from './pace.ts'
+
 import { hasNothing, NothingToTest, type Probes, probe } from './probe.ts'
 import { type CaseRun, makeReport, type Report } from './report.ts'
 import type { Subject } from './subject.ts'
@@ -22,15 +25,6 @@ export interface RunOptions {
 const CASE_MS = 20_000
 const TOTAL_MS = 120_000
 
-/** Somebody ended the run: there is no report. */
-export class RunStopped extends Error {
-  override readonly name = 'RunStopped'
-
-  constructor() {
-    super('the run was stopped')
-  }
-}
-
 /** Throws `NothingToTest` where the tool offers none of the operations: a report would look better than it is. */
 export async function runConformance(subject: Subject, options: RunOptions = {}): Promise<Report> {
   const { world } = subject
@@ -39,13 +33,13 @@ export async function runConformance(subject: Subject, options: RunOptions = {})
   const began = world.clock.monotonic()
   const left = () => began + totalMs - world.clock.monotonic()
 
-  const probes = await stoppable(options.stop, within(world, totalMs, probe(subject)))
+  const probes = await within(world, totalMs, probe(subject), options.stop)
   if (probes === LATE) throw new Error(`${subject.name} did not end its first calls in time`)
   if (hasNothing(probes)) throw new NothingToTest(subject.name, probes)
 
   const runs: CaseRun[] = []
   for (const one of cases) {
-    runs.push(await stoppable(options.stop, runCase(one, subject, probes, Math.min(caseMs, left()))))
+    runs.push(await runCase(one, subject, probes, Math.min(caseMs, left()), options.stop))
   }
   return makeReport(subject, runs, {
     startedAt,
@@ -54,7 +48,13 @@ export async function runConformance(subject: Subject, options: RunOptions = {})
   })
 }
 
-async function runCase(one: Case, subject: Subject, probes: Probes, ms: number): Promise<CaseRun> {
+async function runCase(
+  one: Case,
+  subject: Subject,
+  probes: Probes,
+  ms: number,
+  stop: Abort | undefined,
+): Promise<CaseRun> {
   const missing = (one.needs ?? []).map((need) => probes[need]).filter(({ state }) => state !== 'offered')
   if (missing.length > 0) {
     return { case: one, skipped: missing.map(({ why }) => why).join('; '), durationMs: 0 }
@@ -64,9 +64,12 @@ async function runCase(one: Case, subject: Subject, probes: Probes, ms: number):
     return { case: one, checks, broke: 'not reached: the time of the run was used up', durationMs: 0 }
   const { clock } = subject.world
   const began = clock.monotonic()
-  const broke = await within(subject.world, ms, one.run(subject, checks, probes)).then(
+  const broke = await within(subject.world, ms, one.run(subject, checks, probes), stop).then(
     (end) => (end === LATE ? `did not end within ${Math.round(ms)} ms` : undefined),
-    (error: unknown) => `broke off: ${error instanceof Error ? error.message : String(error)}`,
+    (error: unknown) => {
+      if (error instanceof RunStopped) throw error
+      return `broke off: ${error instanceof Error ? error.message : String(error)}`
+    },
   )
   return {
     case: one,
@@ -74,13 +77,4 @@ async function runCase(one: Case, subject: Subject, probes: Probes, ms: number):
     ...(broke === undefined ? {} : { broke }),
     durationMs: clock.monotonic() - began,
   }
-}
-
-/** Settles with the work, or throws as soon as somebody says stop. */
-function stoppable<T>(stop: Abort | undefined, work: Promise<T>): Promise<T> {
-  if (stop === undefined) return work
-  return new Promise((resolve, reject) => {
-    const unlisten = stop.listen(() => reject(new RunStopped()))
-    work.then(resolve, reject).finally(unlisten)
-  })
 }
