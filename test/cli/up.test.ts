@@ -228,10 +228,11 @@ describe('the end', () => {
       await sent(signal)
       server.child.kill(signal)
       await server.until(/letting calls end/)
-      const late = await writ(['call', 'slow'], {
+      const late = await writ(['call', 'slow', '--set', 'signal=late'], {
         env: { WRIT_URL: server.url, WRIT_TOKEN: readFileSync(data('admin-token'), 'utf8').trim() },
       })
-      assert.equal(late.code, 6, late.err)
+      // Refused; or reset, when it was queued just before the door closed: then only the tool knows that nothing ran.
+      assert.ok(late.code === 6 || late.code === 8, `${late.code} ${late.err}`)
       const beside = await writ(['get', 'tools'])
       assert.equal(beside.code, 6)
       assert.match(beside.err, new RegExp(`the server is stopping: process ${server.child.pid} `))
@@ -240,6 +241,7 @@ describe('the end', () => {
       const { code, out, err } = await call
       assert.equal(code, 0, err)
       assert.deepEqual(JSON.parse(out), { got: { signal } })
+      assert.ok(!peer.seen.some((body) => body.includes('late')))
       assert.equal((await server.ended).code, 0)
       assert.equal(existsSync(data('server.json')), false)
     })
