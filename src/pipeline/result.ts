@@ -13,7 +13,8 @@ export function refuse(state: Received, id: FailureId, facts?: FailureFacts): St
   const result = failedResult(state, createFailure(id, facts), open ? 'unknown' : 'none')
   return {
     kind: 'end',
-    result: continued === undefined ? result : { ...result, attempt: continued.attempts },
+    result:
+      continued === undefined ? result : { ...result, attempt: continued.attempts, entryId: continued.id },
   }
 }
 
