@@ -1,4 +1,5 @@
 // npm run bench: what governance costs, as ratios against the direct call in the same run.
+// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=ledger` for that alone.
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,20 +10,26 @@ import { defineTool } from '../src/define-tool.ts'
 import { createRuntime } from '../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../src/runtime-api.ts'
 import { fdatasyncP50Us } from './disk.ts'
+import { ledgerBench } from './ledger.ts'
 import { type Contestant, type Measured, measure, print } from './measure.ts'
 
 const IN_FLIGHT = [1, 16, 64]
 const input = { query: 'latest market analysis', limit: 10 }
 const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'))
 const quick = process.argv.includes('--quick')
+/** Also up to a million entries in the ledger. */
+const large = process.argv.includes('--large')
+const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length)
 const scale = (calls: number) => (quick ? Math.ceil(calls / 10) : calls)
 
 async function main(): Promise<void> {
   console.log(`node ${process.version}, fdatasync p50 ${fdatasyncP50Us(folder).toFixed(0)} us`)
-  await native()
+  if (only !== 'ledger') await native()
   const peer = start('./peer.ts', [])
   try {
-    await http(peer)
+    const endpoint = `http://127.0.0.1:${await first(peer)}/tool`
+    if (only !== 'ledger') await http(endpoint)
+    await ledgerBench({ folder, endpoint, quick, large })
   } finally {
     peer.disconnect()
   }
@@ -65,9 +72,7 @@ async function native(): Promise<void> {
   await sqlite.close()
 }
 
-async function http(peer: ChildProcess): Promise<void> {
-  const port = await first(peer)
-  const endpoint = `http://127.0.0.1:${port}/tool`
+async function http(endpoint: string): Promise<void> {
   const manifest = (name: string, effect: string) =>
     `apiVersion: writ.dev/v1\nkind: Tool\nmetadata: {name: ${name}}\nspec: {type: http, endpoint: "${endpoint}", effect: {class: ${effect}}}\n`
   const runtime = await createRuntime({ store: { kind: 'sqlite', path: join(folder, 'http.db') } })
@@ -134,6 +139,10 @@ async function must(door: CallerDoor, tool: string): Promise<void> {
   const answer = await door.call({ tool, input })
   if (answer.state !== 'succeeded') throw new Error(JSON.stringify(answer))
 }
+
+// Ended from outside, it still takes its processes and files with it.
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 try {
   await main()

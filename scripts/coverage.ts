@@ -2,9 +2,8 @@
 // `node scripts/coverage.ts` prints the table of the last run, `--suggest` prints floors for scripts/coverage-floors.json.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { importsOf } from './imports.ts'
+import { codeLines } from './merge-coverage.ts'
 import { type RepoFile, ROOT, repoFiles } from './repo-files.ts'
-import { tokensOf } from './tokens.ts'
 
 export interface Counts {
   readonly lines: number
@@ -44,16 +43,10 @@ export function readLcov(text: string): ReadonlyMap<string, Counts> {
   return files
 }
 
-const RUNS: ReadonlySet<string> = new Set(['const', 'let', 'function', 'class', 'await', 'if', 'for'])
-
 /** A file that no test loads counts as not covered, unless it holds types alone. */
 export function uncovered(file: RepoFile): Counts {
-  const tokens = tokensOf(file.text)
-  const isCode =
-    tokens.some((token) => token.depth === 0 && token.kind === 'word' && RUNS.has(token.text)) ||
-    importsOf(file.text).some((found) => found.kind === 'value')
-  if (!isCode) return NOTHING
-  return { lines: new Set(tokens.map((token) => token.line)).size, linesHit: 0, branches: 1, branchesHit: 0 }
+  const lines = codeLines(file.text).length
+  return lines === 0 ? NOTHING : { lines, linesHit: 0, branches: 1, branchesHit: 0 }
 }
 
 /** The folder of src a file counts for; files directly in src count for `src`. */

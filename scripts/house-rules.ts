@@ -118,8 +118,12 @@ const ambient: HouseRule = {
       const say = (what: string): Finding[] => [
         { line: token.line, what: `${what} outside a composition root` },
       ]
-      if (token.kind === 'string')
-        return /^(node:)?timers(\/promises)?$/.test(token.text) ? say(`'${token.text}'`) : []
+      if (token.kind === 'string') {
+        // What is imported, not any text that happens to be the name of a module.
+        const before = tokens[at - 1]?.text === '(' ? tokens[at - 2]?.text : tokens[at - 1]?.text
+        const imported = /^(from|import|require)$/.test(before ?? '')
+        return imported && /^(node:)?timers(\/promises)?$/.test(token.text) ? say(`'${token.text}'`) : []
+      }
       if (token.kind !== 'word') return []
       const member = texts(tokens, at, 3)
       if (AMBIENT_MEMBERS.has(member)) return say(member)

@@ -1,7 +1,5 @@
 // Loaded into every test process: a suite that leaves something open, or never ends, fails and says what it is.
 // The runner's own time limit ends a test, not a process that stays alive after its last test.
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { after } from 'node:test'
 
 const LINGER_MS = 5_000
@@ -22,23 +20,3 @@ after(() => {
     LINGER_MS,
   ).unref()
 })
-
-/**
- * A process that a test kills with SIGKILL may leave half a coverage file, and one such file makes Node drop the
- * coverage of the whole run. Every test process removes those that were written while it lived.
- */
-function removeTornCoverage(folder: string): void {
-  const began = Date.now() - process.uptime() * 1000 - 1000
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
-    try {
-      if (statSync(path).mtimeMs >= began) JSON.parse(readFileSync(path, 'utf8'))
-    } catch (error) {
-      // Gone already: another test process was faster.
-      if (error instanceof SyntaxError) rmSync(path, { force: true })
-    }
-  }
-}
-
-const coverage = process.env.NODE_V8_COVERAGE
-if (coverage !== undefined && coverage !== '') process.on('exit', () => removeTornCoverage(coverage))

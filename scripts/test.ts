@@ -1,13 +1,14 @@
 // `node scripts/test.ts [FILE ...]`: runs all tests, or those named, with coverage; a full run holds the floors.
 
 import { once } from 'node:events'
-import { createWriteStream, globSync, mkdirSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { dirname, relative, resolve } from 'node:path'
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
-import { lcov, spec } from 'node:test/reporters'
+import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { belowFloor, LCOV_PATH, readCoverage, readFloors, renderTable } from './coverage.ts'
+import { mergeCoverage } from './merge-coverage.ts'
 import { ROOT } from './repo-files.ts'
 
 /** One test may take this long; the watchdog bounds a file, and this process the whole run. */
@@ -30,39 +31,44 @@ if (files.length === 0) {
 const isWatched = process.stdout.isTTY === true && process.env.CI === undefined
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-mkdirSync(dirname(LCOV_PATH), { recursive: true })
+// Every process that the tests start writes here what it ran, when it ends; one that is killed writes nothing. Node hands
+// the variable on to children even where a test gives them an environment of their own.
+const raw = mkdtempSync(join(tmpdir(), 'writ-coverage-'))
+process.on('exit', () => rmSync(raw, { recursive: true, force: true }))
+// A run that is stopped takes its test processes with it: one that lived on would write to the removed folder.
+const stopped = new AbortController()
+for (const [name, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const) {
+  process.once(name, () => {
+    process.exitCode = 128 + number
+    stopped.abort()
+  })
+}
+process.env.NODE_V8_COVERAGE = raw
+
 const stream = run({
   files,
   cwd: ROOT,
   concurrency: Math.max(2, availableParallelism()),
   timeout: TEST_MS,
-  signal: AbortSignal.timeout(RUN_MS),
+  signal: AbortSignal.any([AbortSignal.timeout(RUN_MS), stopped.signal]),
   execArgv: ['--import', fileURLToPath(new URL('test-watchdog.ts', import.meta.url))],
-  coverage: true,
-  coverageIncludeGlobs: ['src/**/*.ts'],
 })
 
 const screen = new spec()
 screen.pipe(process.stdout)
-const report = new lcov()
-const written = createWriteStream(LCOV_PATH)
-report.pipe(written)
 
 const closing: Parameters<typeof screen.write>[0][] = []
 let failed = false
 
 for await (const event of stream) {
   const { type, data } = event
-  if (type === 'test:coverage') {
-    report.write(event)
-    continue
-  }
   if (type === 'test:diagnostic' && CLOSING.test(data.message)) {
     closing.push(event)
     continue
   }
-  // Without coverage every folder would look bare; say what really happened.
-  if (type === 'test:diagnostic' && data.message.includes('Could not report code coverage')) failed = true
   if (type === 'test:fail' && data.todo === undefined) failed = true
   if (type === 'test:summary' && data.file !== undefined && !isWatched) {
     const { tests, passed } = data.counts
@@ -77,8 +83,21 @@ for await (const event of stream) {
   const quiet = type === 'test:pass' || type === 'test:start' || type === 'test:summary'
   if (isWatched || !quiet) screen.write(event)
 }
-report.end()
-await once(written, 'close')
+if (stopped.signal.aborted) process.exit()
+
+const began = performance.now()
+const merged = mergeCoverage(raw, ROOT)
+mkdirSync(dirname(LCOV_PATH), { recursive: true })
+writeFileSync(LCOV_PATH, merged.lcov)
+const torn = merged.torn === 0 ? '' : `; ${merged.torn} more were killed while they wrote theirs`
+console.log(
+  `\ncoverage of ${merged.processes} processes merged in ${seconds(performance.now() - began)}${torn}`,
+)
+if (merged.changed.length > 0) {
+  console.log(
+    `Changed while the tests ran, so that their coverage is incomplete: ${merged.changed.join(', ')}. Fix: run the tests again`,
+  )
+}
 
 if (isFull) {
   const folders = readCoverage()

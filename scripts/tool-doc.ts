@@ -114,14 +114,46 @@ are read by commands that have the files; a server refuses calls to a tool whose
 The column *enforced* is about this version. **A declared control that cannot be enforced refuses every call to the tool**;
 apply accepts it with a warning. Fields that only describe are kept and shown.
 
+## Named operations
+
+\`status_query\`, \`two_phase\` and \`compensation\` name what else the tool can be asked for. For types that are told the
+name of an operation, that is one of \`operations\`; it is sent \`{idempotency_key, commit_token, input}\` of the call it is
+about. For type http it is an address: \`{key}\` and \`{token}\` are filled in, percent-encoded; POST, PUT and PATCH carry the
+same three as JSON, GET and DELETE carry no body. Such an address must be covered by the allowed origins as the endpoint is,
+it cannot be called by anybody, and it is not listed.
+
+\`\`\`yaml
+effect:
+  class: external-communication
+  status_query:
+    url: https://booking.example.com/by-key/{key}
+    state: /booking/state          # where the answer says it; these values mean:
+    done: [confirmed]
+    not_done: [unknown, expired]
+  two_phase:
+    commit: {url: 'https://booking.example.com/prepared/{token}/confirm'}
+    rollback: {method: DELETE, url: 'https://booking.example.com/prepared/{token}'}
+    deadline: 15m
+\`\`\`
+
+A **status query** is asked when nobody knows whether the effect happened. Any state that is not listed, any error and any
+answer that cannot be read is no answer: the effect stays unknown.
+
+A **two-phase** call prepares: its answer has the state \`prepared\`, a preview as output, and a \`commit_token\`. The tool
+says its own token as \`commit_token\` of its envelope, or of its JSON body; that one never leaves the runtime. The effect
+happens when the caller commits, once and before the deadline; a commit whose answer is lost is never sent again blindly.
+Four-outcome callers may also commit with a call of \`fn: commit\` and the input \`{commit_token}\`.
+What is given up, or not committed in time, is rolled back: the rollback is sent until the tool answers 2xx, 404, 410 or a
+status listed in its \`done\`.
+
 ## Refused at apply
 
 - \`reversible-write\` without \`compensation\`; \`read-only\` with \`side_effectful\`; any two declarations that contradict each other
 - \`code-execution\` with isolation \`none\`, outside profile \`local\`
 - \`auth\` on type \`cli\`; a user name or password in an address; a secret of another namespace
 - a schema that refers outside of itself, or whose pattern the linear engine cannot run
-- an allowed-origins list that does not cover the endpoint
-- another effect, identity or endpoint origin under the same version: raise the version
+- an allowed-origins list that does not cover the endpoint, or the address of a named operation
+- another effect, identity or endpoint origin under the same version, also of a named operation: raise the version
 - in profile \`production\`: \`irreversible\` or \`financial-high-impact\` without \`identity\`, loopback endpoints, plaintext gRPC, programs on the host
 `
 

@@ -6,20 +6,28 @@ import { type CallOptions, createCall } from './contract/call-options.ts'
 import type { Caller } from './contract/caller.ts'
 import type { RefusedCall } from './contract/dialect/dialect.ts'
 import { answerRefused } from './contract/dialect/refused-answer.ts'
+import type { Entry } from './contract/entry.ts'
 import type { Failure } from './contract/failure.ts'
 import { createFailure } from './contract/projection.ts'
+import { type ShownCall, viewOfEntry } from './contract/shown-call.ts'
+import { createEffectDoor } from './effect-door.ts'
 import { refusedRecord } from './pipeline/answer.ts'
 import { cancelSuspended } from './pipeline/cancel-suspended.ts'
+import { recordWith } from './pipeline/closed-record.ts'
+import type { UndoKit } from './pipeline/compensate.ts'
 import type { Kit } from './pipeline/kit.ts'
 import { LiveCall } from './pipeline/live-call.ts'
 import { receive } from './pipeline/receive.ts'
 import { resultOfEntry } from './pipeline/result.ts'
 import { runCall } from './pipeline/run-call.ts'
-import { type CallResult, STAGES, type StageReport } from './pipeline/stages.ts'
+import { type CallResult, type FactSink, type Received, STAGES, type StageReport } from './pipeline/stages.ts'
+import { UNDO_KEY_PREFIX } from './pipeline/undo-plan.ts'
 import type { CallerDoor, CallHandle, Explanation } from './runtime-api.ts'
+import { createSagaDoor } from './saga-door.ts'
 import { matchesFilter } from './store/call-filter.ts'
 import { isKeepable } from './store/entry-rule.ts'
 import { type Store, StoreUnavailable } from './store/store.ts'
+import type { Json } from './util/json.ts'
 
 /** The calls under way in this process, and whether new ones are taken. */
 export interface LiveCalls {
@@ -27,7 +35,16 @@ export interface LiveCalls {
   closing: boolean
 }
 
-export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: LiveCalls): CallerDoor {
+/** Runs a call where it can be seen and stopped. */
+export function begin(live: LiveCalls, make: (onFact: FactSink) => Received, kit: Kit): LiveCall {
+  const one = new LiveCall(make, kit, (over) => live.byId.delete(over.id))
+  live.byId.set(one.id, one)
+  return one
+}
+
+export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls): CallerDoor {
+  const { store } = kit
+
   /** Only the local admin may name another namespace than its own. */
   const forCall = (call: Call): Caller =>
     caller.admin && call.namespace !== undefined && call.namespace !== caller.namespace
@@ -37,15 +54,31 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
   const mayRead = (record: { readonly namespace: string; readonly actor: string }) =>
     record.namespace === caller.namespace && (caller.admin || record.actor === caller.actor)
 
+  /** A commit token is for the caller it was given to alone, whoever else may read the call (S26). */
+  function forReader(record: ShownCall): ShownCall {
+    if (record.actor === caller.actor || record.answer?.commitToken === undefined) return record
+    const { commitToken: _, ...answer } = record.answer
+    return { ...record, answer }
+  }
+
   function reject(call: RefusedCall, failure: Failure): Answer {
     const answer = answerRefused(call, failure, 0)
     const { record, fact } = refusedRecord(call, caller, answer, kit)
     try {
-      kit.ledger.note(record, [fact]).catch(onlyFailedStore)
+      const facts = kit.refusals.count(record.namespace, record.id, fact)
+      kit.ledger.note(record, facts).catch(onlyFailedStore)
     } catch (error) {
       onlyFailedStore(error)
     }
     return answer
+  }
+
+  async function getCall(id: string): Promise<ShownCall | undefined> {
+    const running = live.byId.get(id)
+    if (running !== undefined) return mayRead(running) ? running.record() : undefined
+    const record = await kit.ledger.call(caller.namespace, id)
+    if (record === undefined || !mayRead(record)) return undefined
+    return forReader(await withEntry(record, store, kit))
   }
 
   function start(request: CallOptions | Call): CallHandle {
@@ -59,20 +92,22 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
     if (live.closing) {
       return ended(reject(call, createFailure('tool-unhealthy', { message: 'the runtime is shutting down' })))
     }
-    const one = new LiveCall(
-      (onFact) => receive(call, forCall(call), kit.world, onFact),
-      kit,
-      (over) => live.byId.delete(over.id),
-    )
-    live.byId.set(one.id, one)
-    return one
+    return begin(live, (onFact) => receive(call, forCall(call), kit.world, onFact), kit)
   }
 
+  const effects = createEffectDoor(caller, kit, {
+    call: (request, options) => start(request).answer(options),
+    getCall,
+  })
+
   return {
+    ...effects,
+    ...createSagaDoor(caller, kit),
     caller,
     start,
     call: (request, options) => start(request).answer(options),
     reject,
+    getCall,
 
     async explain(request): Promise<Explanation> {
       const decoded = isCall(request)
@@ -90,13 +125,6 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
       return { decision: state === 'denied' ? 'deny' : 'error', stages, failure }
     },
 
-    async getCall(id) {
-      const running = live.byId.get(id)
-      if (running !== undefined) return mayRead(running) ? running.record() : undefined
-      const record = kit.ledger.pending.get(id) ?? (await store.calls.get(caller.namespace, id))
-      return record !== undefined && mayRead(record) ? withEntry(record, store, kit) : undefined
-    },
-
     async listCalls(filter) {
       const wanted = {
         ...filter,
@@ -112,7 +140,7 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
       }
       const all = [...byId.values()]
       const page = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit)
-      return Promise.all(page.map((record) => withEntry(record, store, kit)))
+      return Promise.all(page.map(async (record) => forReader(await withEntry(record, store, kit))))
     },
 
     async cancelCall(id) {
@@ -121,25 +149,59 @@ export function createCallerDoor(caller: Caller, kit: Kit, store: Store, live: L
         running.abort('canceled')
         return 'canceling'
       }
-      const record = kit.ledger.pending.get(id) ?? (await store.calls.get(caller.namespace, id))
+      const record = await kit.ledger.call(caller.namespace, id)
       if (record === undefined || !mayRead(record)) return 'not-found'
       if (record.state === 'awaiting-approval' && (await cancelSuspended(record, store, kit)))
         return 'canceling'
-      return 'ended'
+      return record.state === 'running' && (await cancelElsewhere(record, store)) ? 'canceling' : 'ended'
     },
   }
 }
 
+/** Another process works on it: that one looks (S11). A call that only joined another's has nothing to cancel there. */
+async function cancelElsewhere({ namespace, id, entryId }: CallRecord, store: Store): Promise<boolean> {
+  const entry = entryId === undefined ? undefined : await store.entries.get(namespace, entryId)
+  return entry?.callId === id && store.entries.requestCancel(namespace, entry.id)
+}
+
 /** The output lies in the entry; and a call that stopped listening learns there how it ended. */
-async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<CallRecord> {
+async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<ShownCall> {
   if (record.entryId === undefined || record.answer === undefined) return record
   const entry = await store.entries.get(record.namespace, record.entryId)
+  const now = upToEntry(record, record.answer, entry, kit)
+  return entry === undefined ? now : { ...now, entry: viewOfEntry(entry) }
+}
+
+function upToEntry(record: CallRecord, answer: Answer, entry: Entry | undefined, kit: Kit): CallRecord {
   if (entry === undefined) return record.state === 'running' ? ifStillRunning(record, kit) : record
   const now = resultOfEntry(entry)
-  if (!isOutcome(record.state) && entry.settledAt !== undefined) return inState(record, now, entry.settledAt)
-  return now.output === undefined || record.answer.failure !== undefined
+  if (!isOutcome(record.state) && entry.settledAt !== undefined) {
+    // A call that is open because of its entry says what the entry says; who only joined it learns it here.
+    return recordWith(
+      record,
+      record.state === 'unknown' && now.effect === 'unknown' ? asOpen(now) : now,
+      entry.settledAt,
+    )
+  }
+  if (entry.state === 'compensated' && record.effect === 'done') {
+    return {
+      ...record,
+      effect: 'compensated',
+      answer: { ...answer, effect: 'compensated', ...outputOf(now) },
+    }
+  }
+  return now.output === undefined || answer.failure !== undefined
     ? record
-    : { ...record, answer: { ...record.answer, output: now.output } }
+    : { ...record, answer: { ...answer, output: now.output } }
+}
+
+/** In question, and the runtime still looks into it: not over, whatever the failure alone would say. */
+function asOpen(now: CallResult): CallResult {
+  return now.state === 'reconciling' ? now : { ...now, state: 'unknown' }
+}
+
+function outputOf(now: CallResult): { readonly output?: Json } {
+  return now.output === undefined ? {} : { output: now.output }
 }
 
 /** It waited for a call that ended without leaving anything: nothing happened on its behalf. */
@@ -158,29 +220,7 @@ function ifStillRunning(record: CallRecord, kit: Kit): CallRecord {
     warnings: [],
     sideEffects: [],
   }
-  return inState(record, result, record.createdAt)
-}
-
-/** The same record with what is known by now. */
-function inState(record: CallRecord, now: CallResult, endedAt: number): CallRecord {
-  if (record.answer === undefined) return record
-  const { failure: _, ...answer } = record.answer
-  return {
-    ...record,
-    state: now.state,
-    effect: now.effect,
-    ...(isOutcome(now.state) ? { endedAt } : {}),
-    answer: {
-      ...answer,
-      state: now.state,
-      final: isOutcome(now.state),
-      effect: now.effect,
-      usage: { ...answer.usage, attempt: now.attempt },
-      tool: { ...answer.tool, ...now.tool },
-      ...(now.output === undefined ? {} : { output: now.output }),
-      ...(now.failure === undefined ? {} : { failure: now.failure }),
-    },
-  }
+  return recordWith(record, result, record.createdAt)
 }
 
 /** Over before it began. */
@@ -202,10 +242,14 @@ function notReached(reports: readonly StageReport[]): StageReport[] {
   return [...reports, ...rest]
 }
 
-/** A key that a database would change on the way in could meet another one there. */
+/** A key that a database would change on the way in could meet another one there; so could one like the runtime's own. */
 function unusableKey(call: Call): Failure | undefined {
-  if (isKeepable(call.key ?? call.requestId)) return undefined
-  const message = 'must not have a NUL or half of a surrogate pair'
+  const key = call.key ?? call.requestId
+  const own = key.startsWith(UNDO_KEY_PREFIX)
+  if (isKeepable(key) && !own) return undefined
+  const message = own
+    ? `must not begin with '${UNDO_KEY_PREFIX}': such keys are the runtime's own`
+    : 'must not have a NUL or half of a surrogate pair'
   const path = call.key === undefined ? '/request_id' : '/idempotency_key'
   return createFailure('envelope-invalid', {
     message: `${path}: ${message}`,

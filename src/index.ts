@@ -4,9 +4,11 @@ export type { Call, CallRecord, Trace } from './contract/call.ts'
 export type { CallOptions } from './contract/call-options.ts'
 export { type Caller, createCaller, createLocalAdmin } from './contract/caller.ts'
 export type { EffectState } from './contract/effect.ts'
+export type { EntryState } from './contract/entry.ts'
 export type { Failure } from './contract/failure.ts'
 export { FAILURES, type FailureId } from './contract/failures.ts'
 export { exitCodeOf, httpStatusOf } from './contract/projection.ts'
+export type { Saga, SagaState } from './contract/saga.ts'
 export {
   defineOperation,
   defineTool,
@@ -19,16 +21,23 @@ export {
 export { createEvents, type EventMap, type EventName, type Events } from './event/event.ts'
 export { createRuntime, createWorld, type RuntimeOptions, type StoreChoice } from './runtime.ts'
 export type {
+  ActionResult,
   ApplyOutcome,
+  AuditDoor,
   CallerDoor,
   CallerIdentity,
   CallFact,
   CallHandle,
   Explanation,
+  OpenEntry,
   ResourceDoor,
   Runtime,
   RuntimeHealth,
+  SagaMember,
+  SagaResult,
+  SagaView,
   StageReport,
+  ToolVerdict,
 } from './runtime-api.ts'
 export type { Store } from './store/store.ts'
 export type { NativeContext } from './transport/native.ts'

@@ -1,19 +1,37 @@
 // createRuntime(): the only composition root. Everything is made here and handed down.
 
-import { createCallerDoor, type LiveCalls } from './caller-door.ts'
+import { begin, createCallerDoor, type LiveCalls } from './caller-door.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { createResourceDoor } from './catalog/resource-door.ts'
 import { type Caller, createCaller } from './contract/caller.ts'
 import { createDialects } from './contract/dialect/registry.ts'
 import { CONTRACT_REVISION } from './contract/version.ts'
 import type { NativeToolDefinition } from './define-tool.ts'
-import { recover } from './driver/recover.ts'
-import { type RetentionOptions, startRetention } from './driver/retention.ts'
+import { expireApproval } from './driver/approval.ts'
+import { expireCommit } from './driver/commit-deadline.ts'
+import { driveCompensation } from './driver/compensation.ts'
+import { startLives } from './driver/lives.ts'
+import { type Audit, type AuditOptions, openAudit } from './driver/open-audit.ts'
+import { reconcile } from './driver/reconcile.ts'
+import { createRecovery } from './driver/recover.ts'
+import {
+  createRetention,
+  ensureRetention,
+  type RetentionOptions,
+  retentionPolicy,
+} from './driver/retention.ts'
+import { driveRollback } from './driver/rollback.ts'
+import { driveSaga } from './driver/saga.ts'
+import { type DriverKit, startTimers, type TimerHandlers } from './driver/timers.ts'
 import { createEvents, type Events } from './event/event.ts'
 import { createFlights } from './ledger/flight.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { createAdmission } from './pipeline/admission.ts'
 import type { Kit } from './pipeline/kit.ts'
+import { receive } from './pipeline/receive.ts'
+import { createRefusals } from './pipeline/refusals.ts'
+import { callOfEntry } from './pipeline/resume.ts'
+import { ALONE, createShare } from './pipeline/share.ts'
 import type { CallResult } from './pipeline/stages.ts'
 import { formatProblem, readManifestValue } from './resource/manifest.ts'
 import { type Finding, toProblem } from './resource/problem.ts'
@@ -23,18 +41,26 @@ import { API_VERSION } from './resource/tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
 import { stores } from './store/registry.ts'
 import { type DataLock, lockFile } from './store/sqlite/lock.ts'
-import type { Store } from './store/store.ts'
+import { Fenced, type Store, StoreUnavailable } from './store/store.ts'
 import { createNativeTransport } from './transport/native.ts'
 import { createNetwork } from './transport/network.ts'
 import { builtTypes, loadTransport } from './transport/registry.ts'
 import type { Transport } from './transport/transport.ts'
+import { Abort } from './util/abort.ts'
 import { createSystemWorld } from './util/clock.ts'
 import { errorPlace } from './util/error-place.ts'
+import { createSteadyClock } from './util/steady-clock.ts'
+import { type KnownOptions, refuseUnknownOptions } from './util/unknown-option.ts'
 import type { World } from './util/world.ts'
+
+/** What a server answers with while the store cannot be reached. */
+export { StoreUnavailable } from './store/store.ts'
 
 export type StoreChoice =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
+  /** Shared by any number of processes; `leaseMs` after its last write one counts as ended (S35). @default 10 s */
+  | { readonly kind: 'postgres'; readonly url: string; readonly leaseMs?: number; readonly poolSize?: number }
   /** A store that somebody else opened; it is closed with the runtime all the same. */
   | { readonly kind: 'given'; readonly store: Store }
 
@@ -48,6 +74,8 @@ export interface RuntimeOptions {
   /** What an undeclared effect counts as (S21). @default 'declared' */
   readonly effectDefault?: 'declared' | 'from-risk'
   readonly retention?: RetentionOptions
+  /** Who signs checkpoints of the evidence, and where they are kept (S39). */
+  readonly audit?: AuditOptions
   /** Hears what apply would warn of in the tools of the program. @default a process warning */
   readonly onWarning?: (message: string) => void
   /** Made beforehand by whoever wants to hear of the start as well. */
@@ -64,7 +92,21 @@ export function createWorld(): World {
 /** What tools see as the User-Agent. */
 const USER_AGENT = `writ/${CONTRACT_REVISION}`
 
+/** Every option by name: a slip in one would otherwise silently not be set. */
+const OPTIONS: KnownOptions<RuntimeOptions> = {
+  store: true,
+  tools: true,
+  profile: true,
+  effectDefault: true,
+  retention: true,
+  audit: true,
+  onWarning: true,
+  events: true,
+  world: true,
+}
+
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  refuseUnknownOptions<RuntimeOptions>('createRuntime', options, OPTIONS)
   const world = options.world ?? createWorld()
   const resolve: ResolveOptions = {
     profile: options.profile ?? 'local',
@@ -73,9 +115,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const events = options.events ?? createEvents()
   const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'WritWarning'))
   const dialects = createDialects()
-  const store = await openStore(options.store ?? { kind: 'memory' }, world, (error) =>
-    events.emit('store:failed', { message: error.message }),
-  )
+  const store = await openStore(options.store ?? { kind: 'memory' }, world, events)
   const native = createNativeTransport({
     world,
     onCrash: (error, send) =>
@@ -92,55 +132,107 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (transport) transports.set(type, transport)
   }
   const catalog = createCatalog()
+  const resources = createResourceDoor({ world, store, catalog, events, resolve })
+  const share = Number.isFinite(store.lives.leaseMs) ? createShare(world.epoch) : undefined
+  const ledger = createLedger(world, store)
   const kit: Kit = {
     world,
     catalog,
     events,
-    ledger: createLedger(world, store),
+    ledger,
     flights: createFlights<CallResult>(world),
-    admission: createAdmission(world),
+    admission: createAdmission(world, share ?? ALONE),
+    refusals: createRefusals(world, ledger),
+    // Roles and tokens that can be taken away do not exist yet: a caller is what it was.
+    callerNow: (caller) => caller,
+    stopping: new Abort(),
+    steadyNow: createSteadyClock(world.clock, (await store.evidence.lastCheckpoint())?.at ?? 0),
+    ...(share === undefined ? {} : { refresh: () => resources.refresh() }),
     transport: (type) => transports.get(type),
   }
-  const resources = createResourceDoor({ world, store, catalog, events, resolve })
+  const live: LiveCalls = { byId: new Map(), closing: false }
+  const driver: DriverKit = {
+    ...kit,
+    store,
+    run: (make) => begin(live, make, kit).done,
+    resume: (entry) =>
+      begin(live, (onFact) => receive(callOfEntry(entry), entry.caller, world, onFact, entry), kit).done,
+  }
   const define = (definition: NativeToolDefinition): void => {
     const tool = resolveNative(definition, resolve, onWarning)
     native.register(tool, definition.handlers)
     catalog.put(tool)
   }
+  const recover = createRecovery(driver)
+  let audit: Audit | undefined
   try {
-    await resources.load()
+    // Before anything is sent: a store that was set back has forgotten what must not be sent again.
+    audit = await openAudit(
+      world,
+      store,
+      events,
+      { ...besideStore(options.store), ...options.audit },
+      { profile: resolve.profile, retention: retentionPolicy(options.retention ?? {}) },
+    )
+    await resources.refresh()
     for (const definition of options.tools ?? []) define(definition)
-    await recover(world, store, events)
+    events.emit('recovery:ended', await recover())
+    await ensureRetention(store)
   } catch (error) {
+    await audit?.close()
     await store.close()
     if (options.world === undefined) await world.network.destroy()
     throw error
   }
-  const retention = startRetention(world, store, options.retention ?? {}, () => {
-    // The store has failed: it says so itself through store:failed, and every call is refused from now on.
-  })
-  const live: LiveCalls = { byId: new Map(), closing: false }
+  const handlers: TimerHandlers = {
+    approval: expireApproval,
+    compensation: driveCompensation,
+    saga: driveSaga,
+    'commit-deadline': expireCommit,
+    reconcile,
+    rollback: driveRollback,
+    retention: createRetention(options.retention ?? {}, audit.prune),
+  }
+  const timers = startTimers(driver, handlers)
+  const lives =
+    share &&
+    startLives(driver, {
+      share,
+      refresh: () => resources.refresh(),
+      recover,
+      onCancel: (entryId) => {
+        for (const call of live.byId.values())
+          if (call.owns && call.entryId === entryId) call.abort('canceled')
+      },
+    })
+  await lives?.ready
   let closing: Promise<void> | undefined
 
   return {
     events,
     dialects,
     resources,
+    audit,
     mint: world.id,
     define,
-    as: (caller) => createCallerDoor(asCaller(caller), kit, store, live),
+    as: (caller) => createCallerDoor(asCaller(caller), driver, live),
     tools: (namespace) => catalog.list(namespace),
 
     async health() {
-      const unknownEntries = store.failed ? 0 : await store.entries.countByState('unknown')
+      const openEntries = store.failed ? {} : await store.entries.countOpen()
+      const { unknown = 0, reconciling = 0, 'commit-unknown': commitUnknown = 0 } = openEntries
+      const joined = share?.joined ?? true
       return {
-        ready: store.failed === undefined && !live.closing,
+        ready: store.failed === undefined && !live.closing && joined,
         checks: {
           store: { ok: store.failed === undefined, detail: store.failed?.message ?? 'ok' },
           accepting: { ok: !live.closing, detail: live.closing ? 'shutting down' : 'ok' },
+          audit: audit.health,
+          joined: { ok: joined, detail: joined ? 'ok' : 'not every other replica knows of this one yet' },
         },
         inFlight: live.byId.size,
-        unknownEntries,
+        unknownEntries: unknown + reconciling + commitUnknown,
+        openEntries,
       }
     },
 
@@ -155,21 +247,27 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     await drained(live, drainMs, world)
     for (const call of live.byId.values()) call.abort('shutdown')
     await Promise.all([...live.byId.values()].map((call) => call.done))
-    await retention.stop()
+    kit.stopping.abort('shutdown')
+    // The lease is kept until nothing of this life is under way any more.
+    await timers.stop()
+    await lives?.stop()
+    kit.refusals.stop()
     await Promise.all([...transports.values()].map((transport) => transport.close()))
+    await audit?.close()
+    // What is left goes to others at once, and not only when the lease has ended.
+    if (store.failed === undefined) await store.lives.end().catch(onlyUnavailable)
     await store.close()
     // What is left there was aborted above; a connection that hangs must not hold the end up.
     if (options.world === undefined) await world.network.destroy()
   }
 }
 
-async function openStore(
-  choice: StoreChoice,
-  world: World,
-  onFailed: (error: Error) => void,
-): Promise<Store> {
+async function openStore(choice: StoreChoice, world: World, events: Events): Promise<Store> {
+  const onFailed = (error: Error) =>
+    events.emit('store:failed', { message: error.message, fenced: error instanceof Fenced })
   if (choice.kind === 'given') return choice.store
   if (choice.kind === 'memory') return (await stores.memory())({ world, onFailed })
+  if (choice.kind === 'postgres') return openPostgres(choice, world, events, onFailed)
   // A second owner would take what this one has under way for left behind (S52).
   const lock = lockFile(choice.path)
   try {
@@ -178,6 +276,30 @@ async function openStore(
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+async function openPostgres(
+  { kind, ...options }: Extract<StoreChoice, { kind: 'postgres' }>,
+  world: World,
+  events: Events,
+  onFailed: (error: Error) => void,
+): Promise<Store> {
+  let since = 0
+  const onAway = ({ message }: Error) => {
+    since = world.clock.monotonic()
+    events.emit('store:away', { message })
+  }
+  const onBack = () => events.emit('store:back', { away_ms: Math.round(world.clock.monotonic() - since) })
+  return (await stores.postgres())({ world, ...options, onFailed, onAway, onBack })
+}
+
+/** Where the audit of a database file keeps its key and the newest checkpoint, unless it is told otherwise. */
+function besideStore(choice: StoreChoice | undefined): AuditOptions {
+  if (choice?.kind !== 'sqlite') return {}
+  return {
+    key: { file: `${choice.path}.audit-key.pem`, make: true },
+    headFile: `${choice.path}.audit-head.json`,
   }
 }
 
@@ -206,6 +328,10 @@ function withRelease(store: Store, lock: DataLock): Store {
     lock.release()
   }
   return Object.create(store, { close: { value: close } }) as Store
+}
+
+function onlyUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error
 }
 
 function asCaller(caller: Caller | CallerIdentity): Caller {

@@ -55,6 +55,29 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
     'define-tool.ts',
   ],
+  // Undoing: a part of what a caller can do.
+  'effect-door.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'catalog',
+    'pipeline',
+    'runtime-api.ts',
+  ],
+  'saga-door.ts': [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'store',
+    'ledger',
+    'catalog',
+    'pipeline',
+    'runtime-api.ts',
+  ],
   'caller-door.ts': [
     'util',
     'contract',
@@ -65,6 +88,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'catalog',
     'pipeline',
     'runtime-api.ts',
+    'effect-door.ts',
+    'saga-door.ts',
   ],
   'runtime.ts': [
     'util',
@@ -82,6 +107,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'define-tool.ts',
     'runtime-api.ts',
+    'effect-door.ts',
+    'saga-door.ts',
     'caller-door.ts',
   ],
   server: ['util', 'contract', 'event', 'resource', 'runtime-api.ts', 'runtime.ts'],
@@ -117,6 +144,8 @@ export const GRANTS: Readonly<Record<string, readonly string[]>> = {
   'cli/command/conformance.ts': ['conformance', 'event', 'telemetry'],
   // Functions of a program throw ToolError, as they would with the public name of it.
   'conformance/backend/native.ts': ['transport'],
+  // It verifies an export by itself, without a server.
+  'cli/command/audit-verify.ts': ['ledger'],
   // They look at a data folder whose server may be down: is it locked, by whom, of which schema.
   'cli/check-data.ts': ['store'],
   'cli/open-data.ts': ['store'],
@@ -172,11 +201,14 @@ export const SIBLINGS: readonly Siblings[] = [
       'call-filter.ts',
       'entry-rule.ts',
       'evidence-chain.ts',
+      'life-rule.ts',
       'resource-plan.ts',
+      'saga-rule.ts',
+      'timer-rule.ts',
       'write-queue.ts',
     ],
     choosers: ['registry.ts'],
-    implementations: { memory: ['memory/'], sqlite: ['sqlite/'] },
+    implementations: { memory: ['memory/'], sqlite: ['sqlite/'], postgres: ['postgres/'] },
   },
   {
     folder: 'conformance/backend',

@@ -35,6 +35,13 @@ export interface Catalog {
   highest(namespace: string, name: string): ResolvedTool | undefined
   /** The very build an entry is pinned to, where it is still here. */
   pinned(namespace: string, name: string, digest: string): CatalogTool | undefined
+  /**
+   * The same, also where it was replaced or deleted since: for what an effect that is under way still needs of it, to be
+   * asked about, committed, rolled back or undone. Nothing new is begun with it.
+   */
+  kept(namespace: string, name: string, digest: string): CatalogTool | undefined
+  /** A build that is no longer live. */
+  keep(tool: ResolvedTool): void
   list(namespace: string): readonly ResolvedTool[]
 }
 
@@ -48,7 +55,25 @@ export function createCatalog(): Catalog {
   const broken = new Map<string, Map<string, string>>()
   /** namespace/name to what a range of it was last resolved to. */
   const resolved = new Map<string, Map<string, Resolution>>()
+  /** namespace/name to builds that are no longer live, by digest. */
+  const old = new Map<string, Map<string, CatalogTool>>()
   const at = (namespace: string, name: string) => `${namespace}/${name}`
+
+  function keep(key: string, one: CatalogTool): void {
+    const builds = old.get(key) ?? new Map<string, CatalogTool>()
+    old.set(key, builds.set(one.tool.digest, one))
+  }
+
+  /** The versions without one, which is kept where it is another build than `next`. */
+  function without(key: string, version: string, next?: ResolvedTool): CatalogTool[] {
+    const versions = tools.get(key) ?? []
+    const replaced = versions.find((one) => one.tool.version === version)
+    if (replaced !== undefined && replaced.tool.digest !== next?.digest) keep(key, replaced)
+    return versions.filter((one) => one !== replaced)
+  }
+
+  const pinned = (namespace: string, name: string, digest: string) =>
+    tools.get(at(namespace, name))?.find((one) => one.tool.digest === digest)
 
   function find(
     key: string,
@@ -111,7 +136,7 @@ export function createCatalog(): Catalog {
       const key = at(tool.namespace, tool.name)
       broken.get(key)?.delete(tool.version)
       resolved.delete(key)
-      const others = (tools.get(key) ?? []).filter((one) => one.tool.version !== tool.version)
+      const others = without(key, tool.version, tool)
       tools.set(
         key,
         [...others, compile(tool)].sort((a, b) => semver.rcompare(a.tool.version, b.tool.version)),
@@ -128,7 +153,7 @@ export function createCatalog(): Catalog {
       const key = at(namespace, name)
       broken.get(key)?.delete(version)
       resolved.delete(key)
-      const left = (tools.get(key) ?? []).filter((one) => one.tool.version !== version)
+      const left = without(key, version)
       if (left.length > 0) tools.set(key, left)
       else tools.delete(key)
     },
@@ -149,8 +174,10 @@ export function createCatalog(): Catalog {
 
     highest: (namespace, name) => tools.get(at(namespace, name))?.[0]?.tool,
 
-    pinned: (namespace, name, digest) =>
-      tools.get(at(namespace, name))?.find((one) => one.tool.digest === digest),
+    pinned,
+    kept: (namespace, name, digest) =>
+      pinned(namespace, name, digest) ?? old.get(at(namespace, name))?.get(digest),
+    keep: (tool) => keep(at(tool.namespace, tool.name), compile(tool)),
 
     list: (namespace) =>
       [...tools.values()]

@@ -10,7 +10,7 @@ import { type DiffEntry, planApply } from '../resource/plan-apply.ts'
 import { toProblem } from '../resource/problem.ts'
 import { type ResolveOptions, resolveTool } from '../resource/resolve-tool.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
-import type { ResourceRow, Store } from '../store/store.ts'
+import type { ResourceChange, ResourceRow, ResourceStamp, Store } from '../store/store.ts'
 import type { World } from '../util/world.ts'
 import type { Catalog } from './catalog.ts'
 
@@ -64,9 +64,56 @@ export interface ResourceDoorOptions {
   readonly resolve: ResolveOptions
 }
 
-/** The door, and `load`, which makes what was applied in earlier lives live again. */
-export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor & { load(): Promise<void> } {
+/** The door, and `refresh`, which makes live what earlier lives or other processes have applied. */
+export function createResourceDoor(
+  options: ResourceDoorOptions,
+): ResourceDoor & { refresh(): Promise<boolean> } {
   const { world, store, catalog, events } = options
+  /** What the catalog was made from: by namespace, name and version, the resource version. */
+  const known = new Map<string, ResourceRow>()
+  const builds = new Set<string>()
+  let stamp: ResourceStamp | undefined
+  let refreshing: Promise<boolean> | undefined
+  const at = ({ namespace, name, version }: Pick<ResourceRow, 'namespace' | 'name' | 'version'>) =>
+    JSON.stringify([namespace, name, version])
+
+  /** True when something changed. Reads the rows only when the store says that there is something new. */
+  async function refresh(): Promise<boolean> {
+    const now = await store.resources.stamp()
+    if (now.last === stamp?.last && now.count === stamp.count) return false
+    const rows = await store.resources.list({ kind: 'Tool' })
+    const kept = new Set(rows.map(at))
+    for (const row of await store.resources.list({ kind: BUILD })) takeBuild(row)
+    for (const row of rows) {
+      if ((known.get(at(row))?.resourceVersion ?? 0) < row.resourceVersion) take(row)
+    }
+    for (const [key, row] of known) {
+      // One that was applied here since the stamp was read may not be in the list.
+      if (kept.has(key) || row.resourceVersion > now.last) continue
+      known.delete(key)
+      catalog.remove(row.namespace, row.name, row.version)
+    }
+    stamp = now
+    return true
+  }
+
+  /** A build that was replaced or deleted; effects that are under way may still need it. */
+  function takeBuild(row: ResourceRow): void {
+    const key = at(row)
+    if (builds.has(key)) return
+    builds.add(key)
+    const [document] = readManifestValue(row.body, row.name).documents
+    const resolved = document && resolveTool(document.manifest, options.resolve)
+    if (resolved?.tool) catalog.keep(resolved.tool)
+  }
+
+  function take(row: ResourceRow): void {
+    known.set(at(row), row)
+    const [document] = readManifestValue(row.body, row.name).documents
+    const resolved = document && resolveTool(document.manifest, options.resolve)
+    if (resolved?.tool) catalog.put(resolved.tool)
+    else catalog.putBroken(row.namespace, row.name, row.version, whyBroken(resolved?.errors))
+  }
 
   function goLive(tool: ResolvedTool): void {
     catalog.put(tool)
@@ -75,13 +122,11 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
   }
 
   return {
-    async load() {
-      for (const row of await store.resources.list({ kind: 'Tool' })) {
-        const [document] = readManifestValue(row.body, row.name).documents
-        const resolved = document && resolveTool(document.manifest, options.resolve)
-        if (resolved?.tool) catalog.put(resolved.tool)
-        else catalog.putBroken(row.namespace, row.name, row.version, whyBroken(resolved?.errors))
-      }
+    refresh() {
+      refreshing ??= refresh().finally(() => {
+        refreshing = undefined
+      })
+      return refreshing
     },
 
     async apply(sources, { namespace, dryRun = false } = {}) {
@@ -100,17 +145,21 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
       if (problems.some((problem) => problem.severity === 'error')) return refused
       if (dryRun) return { ...refused, ok: true }
 
-      const at = world.clock.now()
+      const time = world.clock.now()
       const evidence = plan.diff
         .filter(({ action }) => action !== 'unchanged')
         .map(({ kind, name, version, action }) => ({
           namespace: plan.namespace,
           callId: '',
-          type: 'resource.applied',
-          at,
+          type: 'resource.applied' as const,
+          at: time,
           body: { kind, name, version, action },
         }))
-      const applied = await store.resources.apply(plan.namespace, plan.changes, at, evidence)
+      const replaced = existing.filter((row) =>
+        plan.changes.some((change) => replaces(change, row, plan.namespace)),
+      )
+      const changes = [...plan.changes, ...replaced.map(buildOf)]
+      const applied = await store.resources.apply(plan.namespace, changes, time, evidence)
       if (applied.kind === 'conflict') {
         const { name, version } = applied.change
         const fix = 'read it again and repeat the change'
@@ -122,9 +171,11 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
         )
         return { ...refused, problems: [...problems, conflict] }
       }
+      const rows = applied.rows.filter((row) => row.kind === 'Tool')
+      for (const row of rows) known.set(at(row), row)
       for (const [index, tool] of plan.tools.entries())
         if (plan.diff[index]?.action !== 'unchanged') goLive(tool)
-      return { ok: true, diff: plan.diff, problems, rows: applied.rows }
+      return { ok: true, diff: plan.diff, problems, rows }
     },
 
     list: (filter) => store.resources.list(filter),
@@ -140,20 +191,40 @@ export function createResourceDoor(options: ResourceDoorOptions): ResourceDoor &
         version: row.version,
         expect: expect ?? row.resourceVersion,
       }))
-      const at = world.clock.now()
+      const time = world.clock.now()
       const evidence = found.map((row) => ({
         namespace,
         callId: '',
-        type: 'resource.deleted',
-        at,
+        type: 'resource.deleted' as const,
+        at: time,
         body: { kind, name, version: row.version },
       }))
-      const applied = await store.resources.apply(namespace, changes, at, evidence)
+      const kept = found.filter((row) => row.kind === 'Tool').map(buildOf)
+      const applied = await store.resources.apply(namespace, [...changes, ...kept], time, evidence)
       if (applied.kind === 'conflict') return 'conflict'
-      for (const row of found) catalog.remove(namespace, name, row.version)
+      for (const row of found) {
+        known.delete(at(row))
+        catalog.remove(namespace, name, row.version)
+      }
       return 'deleted'
     },
   }
+}
+
+/** How builds are kept that are no longer live: by digest. */
+const BUILD = 'ToolBuild'
+
+function buildOf({ name, digest, body }: ResourceRow): ResourceChange {
+  return { kind: BUILD, name, version: digest, put: { digest, body } }
+}
+
+function replaces(change: ResourceChange, row: ResourceRow, namespace: string): boolean {
+  return (
+    row.namespace === namespace &&
+    row.name === change.name &&
+    row.version === change.version &&
+    row.digest !== change.put?.digest
+  )
 }
 
 function nothingIn(file = ''): Problem {

@@ -25,6 +25,7 @@ export const CALL_FLAGS = {
     description: 'Your own id of the call; the same id again is the same call. Default: a new one.',
     placeholder: 'ID',
   },
+  saga: { type: 'string', description: 'The saga that the call is a member of.', placeholder: 'ID' },
 } as const satisfies Record<string, FlagSpec>
 
 export interface CallWish {
@@ -35,6 +36,7 @@ export interface CallWish {
   readonly timeout: number | undefined
   readonly deadline: number | undefined
   readonly 'request-id': string | undefined
+  readonly saga: string | undefined
   readonly input: Json | undefined
   readonly dryRun: boolean
 }
@@ -57,15 +59,16 @@ function buildV1(terminal: Terminal, wish: CallWish): JsonObject {
     ...(timeout === undefined ? {} : { runtime: { timeout_ms: wholeMs(timeout) } }),
     ...(key === undefined ? {} : { idempotency_key: key }),
     ...(deadline === undefined ? {} : { deadline_unix_ms: deadlineOf(terminal, deadline) }),
+    ...(wish.saga === undefined ? {} : { saga: wish.saga }),
     ...(wish.dryRun ? { dry_run: true } : {}),
   }
 }
 
 function buildLegacy(terminal: Terminal, wish: CallWish): JsonObject {
-  for (const flag of ['version', 'timeout', 'deadline'] as const) {
-    if (wish[flag] !== undefined) throw cannotSay(`--${flag}`)
+  for (const flag of ['version', 'timeout', 'deadline', 'saga'] as const) {
+    if (wish[flag] !== undefined) throw cannotSay('legacy', `--${flag}`)
   }
-  if (wish.dryRun) throw cannotSay('--dry-run')
+  if (wish.dryRun) throw cannotSay('legacy', '--dry-run')
   const { operation, key, input } = wish
   return {
     request_id: wish['request-id'] ?? terminal.id(),
@@ -76,8 +79,8 @@ function buildLegacy(terminal: Terminal, wish: CallWish): JsonObject {
   }
 }
 
-function cannotSay(flag: string): Error {
-  return usageError(`the legacy dialect has no field for ${flag}`, 'leave it out, or use --dialect v1')
+function cannotSay(dialect: DialectName, flag: string): Error {
+  return usageError(`the ${dialect} dialect has no field for ${flag}`, 'leave it out, or use --dialect v1')
 }
 
 /** This dialect demands every bound; the runtime's own default of one attempt stands where none is given (S9). */
@@ -86,6 +89,7 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const DEFAULT_DEADLINE_MS = 120_000
 
 function buildFourOutcome(terminal: Terminal, wish: CallWish): JsonObject {
+  if (wish.saga !== undefined) throw cannotSay('four-outcome', '--saga')
   const callId = wish['request-id'] ?? terminal.id()
   return {
     call_id: callId,

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { type Check, fail, ok, warn } from './check.ts'
 import { CliError, messageOf } from './cli-error.ts'
 import { type DataFolder, isAlive, readAdminToken, readServerNote, rightsOfOthers } from './data-folder.ts'
+import { brokenStoreFix } from './store-fix.ts'
 
 const OLDEST_NODE = 24
 
@@ -96,6 +97,7 @@ export async function checkStore(folder: DataFolder): Promise<Check> {
       db.close()
     }
   } catch (error) {
-    return fail('store', messageOf(error), 'restore a backup, or choose another folder with --data')
+    const message = messageOf(error)
+    return fail('store', message, brokenStoreFix(message))
   }
 }

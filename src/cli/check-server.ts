@@ -1,4 +1,5 @@
 // What `writ doctor` asks a server: whether it is there, takes calls, knows the token, and has the same time.
+import type { HealthReply } from '../client/api.ts'
 import { createClient } from '../client/client.ts'
 import { ClientError } from '../client/client-error.ts'
 import { type Check, fail, ok, warn } from './check.ts'
@@ -11,6 +12,7 @@ import type { Terminal } from './terminal.ts'
 const SKEW_WARN_MS = 5_000
 const SKEW_FAIL_MS = 60_000
 const TIMEOUT_MS = 5_000
+const WAIT = "wait until it has ended, then run 'writ up'"
 
 export async function checkServer(terminal: Terminal, data: string | undefined): Promise<readonly Check[]> {
   let found: FoundServer
@@ -24,9 +26,7 @@ export async function checkServer(terminal: Terminal, data: string | undefined):
   const client = createClient({ url: found.url, token: found.token, timeoutMs: TIMEOUT_MS })
   try {
     const health = await client.health()
-    const server = health.ready
-      ? ok('server', `${found.url} takes calls`)
-      : fail('server', `${found.url} takes no calls: ${health.reasons.join('; ')}`, 'see its log')
+    const server = readiness(found, health)
     const access = await checkAccess(terminal, () => client.listCalls({ limit: 1 }))
     return [server, access, checkSkew(terminal, health.at)]
   } catch (error) {
@@ -38,6 +38,14 @@ export async function checkServer(terminal: Terminal, data: string | undefined):
   } finally {
     await client.close()
   }
+}
+
+function readiness({ url }: FoundServer, { ready, reasons }: HealthReply): Check {
+  if (ready) return ok('server', `${url} takes calls`)
+  if (reasons.some((reason) => reason.startsWith('server: shutting down'))) {
+    return warn('server', `${url} is stopping: it takes no new calls and lets those under way end`, WAIT)
+  }
+  return fail('server', `${url} takes no calls: ${reasons.join('; ')}`, 'see its log')
 }
 
 async function checkAccess(terminal: Terminal, request: () => Promise<unknown>): Promise<Check> {

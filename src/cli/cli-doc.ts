@@ -4,7 +4,9 @@ import { flagLabel, flagText, usageOf } from './help.ts'
 import { argLabel } from './parse-command-line.ts'
 
 export function renderCliDoc(commands: readonly CommandSpec[]): string {
-  const list = commands.map(({ name, summary }) => `| [\`writ ${name}\`](#writ-${name}) | ${cell(summary)} |`)
+  const list = commands.map(
+    ({ name, summary }) => `| [\`writ ${name}\`](#writ-${name.replaceAll(' ', '-')}) | ${cell(summary)} |`,
+  )
   return `<!-- Made by scripts/cli-doc.ts from src/cli/command. Do not edit by hand. -->
 
 # Commands
@@ -20,7 +22,8 @@ ${list.join('\n')}
 
 \`WRIT_URL\` and \`WRIT_TOKEN\` name a server and the token to send. Without \`WRIT_URL\`, commands use the server that runs on
 the data folder: \`--data\`, else \`WRIT_DATA\`, else \`.writ\`. Its file \`server.json\` holds the address; its file
-\`admin-token\` the token, unless \`WRIT_TOKEN\` is set. A token is never given on a command line, where others could see it.
+\`admin-token\` the token, unless \`WRIT_TOKEN\` is set. The token of a server is never given on
+a command line, where others could see it.
 
 ## Exit codes
 
@@ -33,10 +36,10 @@ the data folder: \`--data\`, else \`WRIT_DATA\`, else \`.writ\`. Its file \`serv
 | 4 | denied |
 | 5 | open: the call runs, waits for approval, or is prepared |
 | 6 | failed, and may be run again without harm; a call with the same \`--key\` or \`--request-id\` |
-| 7 | failed |
+| 7 | failed; for \`writ up\`: its store failed, or another replica has ended it |
 | 8 | unknown: the effect may have happened |
 | 9 | canceled |
-| 70 | a bug in Writ, or a store that can no longer be trusted |
+| 70 | a bug in Writ |
 
 ${commands.map(renderCommand).join('\n')}`
 }

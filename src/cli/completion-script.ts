@@ -1,5 +1,6 @@
 // Completion scripts for three shells, made from the table of commands. They run nothing: all words are in the script.
 import type { CommandSpec, FlagSpec } from './command.ts'
+import { subcommandsOf } from './find-command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -35,6 +36,32 @@ function valueCases(
   })
 }
 
+/** The first words of all commands, each once. */
+function firstWords(commands: readonly CommandSpec[]): string[] {
+  return [...new Set(commands.map(({ name }) => name.split(' ', 1)[0] ?? name))]
+}
+
+/** The first words that a second one may follow, with those. */
+function groups(commands: readonly CommandSpec[]): readonly (readonly [string, readonly string[]])[] {
+  const names = commands.map(({ name }) => name)
+  return firstWords(commands).flatMap((first) => {
+    const subs = subcommandsOf(names, first)
+    return subs.length === 0 ? [] : [[first, subs] as const]
+  })
+}
+
+/** What is said of a first word that is no command of its own. */
+function summaryOf(commands: readonly CommandSpec[], first: string): string {
+  const alone = commands.find(({ name }) => name === first)
+  return (
+    alone?.summary ??
+    `${subcommandsOf(
+      commands.map(({ name }) => name),
+      first,
+    ).join(', ')}`
+  )
+}
+
 function renderBash(commands: readonly CommandSpec[]): string {
   const cases = commands.map((spec) => {
     const values = valueCases(spec, (names, flag) => {
@@ -51,7 +78,7 @@ function renderBash(commands: readonly CommandSpec[]): string {
       arg.values ? [`        ${index}) words='${arg.values.join(' ')}' ;;`] : [],
     )
     return [
-      `    ${spec.name})`,
+      `    '${spec.name}')`,
       '      case $previous in',
       ...values,
       '      esac',
@@ -63,11 +90,13 @@ function renderBash(commands: readonly CommandSpec[]): string {
       `      words="$words ${flagWords(spec).join(' ')}" ;;`,
     ].join('\n')
   })
+  const twoWords = commands.flatMap(({ name }) => (name.includes(' ') ? [`'${name}'`] : []))
+  const subs = groups(commands).map(([first, list]) => `      ${first}) more='${list.join(' ')}' ;;`)
   return `# bash completion for writ. Load it with: source <(writ completion bash)
 _writ_position() {
   local index word
   position=0
-  for ((index = 2; index < COMP_CWORD; index++)); do
+  for ((index = first; index < COMP_CWORD; index++)); do
     word=\${COMP_WORDS[index]}
     case " $1 " in
       *" $word "*) index=$((index + 1)) ;;
@@ -77,15 +106,26 @@ _writ_position() {
 }
 _writ() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words= position=0
+  local name=\${COMP_WORDS[1]} first=2 more=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} help --help --version' -- "$current"))
+    COMPREPLY=($(compgen -W '${firstWords(commands).join(' ')} help --help --version' -- "$current"))
     return
   fi
-  case \${COMP_WORDS[1]} in
+  if [ "$COMP_CWORD" -gt 2 ]; then
+    case "$name \${COMP_WORDS[2]}" in
+      ${twoWords.join('|')}) name="$name \${COMP_WORDS[2]}" first=3 ;;
+    esac
+  else
+    case $name in
+${subs.join('\n')}
+    esac
+  fi
+  case $name in
 ${cases.join('\n')}
-    help) words='${commands.map(({ name }) => name).join(' ')}' ;;
+    help) words='${firstWords(commands).join(' ')}' ;;
   esac
+  words="$words $more"
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _writ writ
@@ -107,19 +147,34 @@ function renderZsh(commands: readonly CommandSpec[]): string {
     const args = spec.args.map(
       (arg, index) => `'${index + 1}:${arg.name}:${arg.values ? `(${arg.values.join(' ')})` : ''}'`,
     )
-    return `      ${spec.name}) _arguments ${[...flags, "'--help[Show help.]'", ...args].join(' ')} ;;`
+    return `      '${spec.name}') _arguments ${[...flags, "'--help[Show help.]'", ...args].join(' ')} ;;`
   })
+  const twoWords = commands.flatMap(({ name }) => (name.includes(' ') ? [`'${name}'`] : []))
+  const subs = groups(commands).map(([first, list]) => `      ${first}) compadd ${list.join(' ')} ;;`)
   return `#compdef writ
 # zsh completion for writ. Load it with: source <(writ completion zsh)
 _writ() {
   local -a commands
   commands=(
-${commands.map(({ name, summary }) => `    '${name}:${zshText(summary)}'`).join('\n')}
+${firstWords(commands)
+  .map((name) => `    '${name}:${zshText(summaryOf(commands, name))}'`)
+  .join('\n')}
   )
   if (( CURRENT == 2 )); then
     _describe 'command' commands
   else
     local name=$words[2]
+    (( CURRENT == 3 )) && case $name in
+${subs.join('\n')}
+    esac
+    case "$name $words[3]" in
+      ${twoWords.join('|')})
+        if (( CURRENT > 3 )); then
+          name="$name $words[3]"
+          shift words
+          (( CURRENT-- ))
+        fi ;;
+    esac
     shift words
     (( CURRENT-- ))
     case $name in
@@ -138,8 +193,16 @@ function zshText(text: string): string {
 }
 
 function renderFish(commands: readonly CommandSpec[]): string {
+  const names = commands.map(({ name }) => name)
+  const heads = firstWords(commands).flatMap((first) => {
+    const subs = subcommandsOf(names, first)
+    const head = `complete -c writ -n __fish_use_subcommand -a ${first} -d ${fishText(summaryOf(commands, first))}`
+    if (subs.length === 0) return [head]
+    const seen = `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${subs.join(' ')}`
+    return [head, `complete -c writ -n '${seen}' -a '${subs.join(' ')}'`]
+  })
   const lines = commands.flatMap((spec) => {
-    const when = `-n '__fish_seen_subcommand_from ${spec.name}'`
+    const when = `-n '${fishSeen(spec.name, subcommandsOf(names, spec.name))}'`
     const flags = Object.entries(spec.flags).map(([name, flag]) => {
       const value =
         flag.type === 'boolean'
@@ -154,7 +217,6 @@ function renderFish(commands: readonly CommandSpec[]): string {
     })
     const literals = spec.args.flatMap((arg) => arg.values ?? [])
     return [
-      `complete -c writ -n __fish_use_subcommand -a ${spec.name} -d ${fishText(spec.summary)}`,
       // Said once, a literal is not offered again.
       ...(literals.length > 0
         ? [
@@ -167,8 +229,15 @@ function renderFish(commands: readonly CommandSpec[]): string {
   return `# fish completion for writ. Load it with: writ completion fish | source
 complete -c writ -f
 complete -c writ -l help -s h -d 'Show help.'
-${lines.join('\n')}
+${[...heads, ...lines].join('\n')}
 `
+}
+
+/** Both words of a name are there; of a single one, none that would make it another command. */
+function fishSeen(name: string, subs: readonly string[]): string {
+  const seen = name.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
+  const others = subs.length === 0 ? [] : [`not __fish_seen_subcommand_from ${subs.join(' ')}`]
+  return [...seen, ...others].join('; and ')
 }
 
 function fishText(text: string): string {

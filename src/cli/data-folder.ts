@@ -27,6 +27,12 @@ export interface DataFolder {
   readonly lockFile: string
   readonly tokenFile: string
   readonly serverFile: string
+  /** Signs checkpoints of the evidence. */
+  readonly auditKey: string
+  /** The newest checkpoint, which the store is held to at the next start. */
+  readonly auditHead: string
+  /** The same where the store is a database elsewhere: another ledger, which is held to its own. */
+  readonly databaseHead: string
 }
 
 export function dataFolderAt(cwd: string, path: string): DataFolder {
@@ -37,6 +43,9 @@ export function dataFolderAt(cwd: string, path: string): DataFolder {
     lockFile: join(at, 'writ.db.lock'),
     tokenFile: join(at, 'admin-token'),
     serverFile: join(at, 'server.json'),
+    auditKey: join(at, 'audit-key.pem'),
+    auditHead: join(at, 'audit-head.json'),
+    databaseHead: join(at, 'audit-head.database.json'),
   })
 }
 
@@ -58,7 +67,10 @@ export function makeDataFolder({ path }: DataFolder): void {
   } catch (error) {
     throw new CliError(`the data folder ${path} cannot be written: ${messageOf(error)}`, {
       exit: EXIT.startFailed,
-      fix: 'run as its owner, or choose another with --data',
+      fix:
+        codeOf(error) === 'EROFS'
+          ? 'mount its disk for writing (mend it first if it became read-only by itself), or choose another with --data'
+          : 'run as its owner, or choose another with --data',
     })
   }
 }
@@ -131,8 +143,8 @@ export function readOrMakeAdminToken(folder: DataFolder): { readonly token: stri
   if (found !== undefined) return { token: found, made: false }
   const token = randomBytes(32).toString('base64url')
   const half = `${folder.tokenFile}.${randomBytes(6).toString('hex')}`
-  writeDurably(half, `${token}\n`)
   try {
+    writeDurably(half, `${token}\n`)
     // A link never replaces a file, and the name appears with the whole token behind it.
     linkSync(half, folder.tokenFile)
   } catch (error) {
@@ -154,8 +166,12 @@ export interface ServerNote {
 
 export function writeServerNote(folder: DataFolder, note: ServerNote): void {
   const half = `${folder.serverFile}.${randomBytes(6).toString('hex')}`
-  writeDurably(half, `${JSON.stringify(note, null, 2)}\n`)
-  renameSync(half, folder.serverFile)
+  try {
+    writeDurably(half, `${JSON.stringify(note, null, 2)}\n`)
+    renameSync(half, folder.serverFile)
+  } finally {
+    rmSync(half, { force: true })
+  }
 }
 
 /** Undefined where there is none, or where it is not one of ours. */
@@ -199,11 +215,21 @@ export function isAlive(pid: number): boolean {
 }
 
 function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600)
   try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      writeSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
+      exit: EXIT.startFailed,
+      fix:
+        codeOf(error) === 'ENOSPC'
+          ? 'make room on its disk, or choose another folder with --data'
+          : 'mend its disk, or choose another folder with --data',
+    })
   }
 }

@@ -4,7 +4,14 @@ import type { Json, JsonObject, Violation } from '../util/json.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Said in other places: the row, its hint, the effect, and the violations line by line. */
-const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['failure', 'dotted_code', 'fix', 'effect', 'violations'])
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([
+  'failure',
+  'dotted_code',
+  'fix',
+  'effect',
+  'violations',
+  'asking',
+])
 /** A tool may send details of any length. */
 const LONGEST = 500
 

@@ -26,7 +26,14 @@ export function flagText(flag: FlagSpec): string {
   return `${flag.description}${values}${fallback}${multiple}`
 }
 
-export function renderHelp(spec: CommandSpec): string {
+/** A command as lists show it. */
+export interface Listed {
+  readonly name: string
+  readonly summary: string
+}
+
+/** `more` are the commands of two words that begin with the name of this one. */
+export function renderHelp(spec: CommandSpec, more: readonly Listed[] = []): string {
   const blocks = [`${spec.summary}.`, ...(spec.details ?? []), `Usage: ${usageOf(spec)}`]
   if (spec.args.length > 0) {
     blocks.push(
@@ -40,28 +47,39 @@ export function renderHelp(spec: CommandSpec): string {
     ([name, flag]) => [flagLabel(name, flag), flagText(flag)] as const,
   )
   blocks.push(section('Flags', [...flags, ['-h, --help', 'Show this help.']]))
+  if (more.length > 0) blocks.push(listOf('See also', more))
   if (spec.examples.length > 0) {
     blocks.push(`Examples:\n${spec.examples.map(({ line, does }) => `  # ${does}\n  ${line}`).join('\n')}`)
   }
   return `${blocks.join('\n\n')}\n`
 }
 
-export function renderOverview(
-  commands: readonly { readonly name: string; readonly summary: string }[],
-): string {
+export function renderGroup(name: string, commands: readonly Listed[]): string {
+  return [
+    `Usage: writ ${name} COMMAND [flags]`,
+    listOf('Commands', commands),
+    `'writ ${name} COMMAND --help' says more about one command.\n`,
+  ].join('\n\n')
+}
+
+export function renderOverview(commands: readonly Listed[]): string {
   return [
     'Writ runs the tools of AI agents: validated, authorised, sent at most once, and on record.',
     'Usage: writ COMMAND [flags]',
-    section(
-      'Commands',
-      commands.map(({ name, summary }) => [name, `${summary}.`]),
-    ),
+    listOf('Commands', commands),
     [
       'The server is found by WRIT_URL and WRIT_TOKEN, else through the data folder of a server on this machine.',
       "'writ COMMAND --help' says more about one command.",
       '',
     ].join('\n'),
   ].join('\n\n')
+}
+
+function listOf(title: string, commands: readonly Listed[]): string {
+  return section(
+    title,
+    commands.map(({ name, summary }) => [name, `${summary}.`]),
+  )
 }
 
 function section(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -19,7 +19,7 @@ export interface OpenData {
 export function openData(terminal: Terminal, config: Config): OpenData {
   const folder = dataFolderAt(terminal.cwd, config.data)
   makeDataFolder(folder)
-  const ledgerLost = isLedgerLost(folder)
+  const ledgerLost = config.store === 'sqlite' && isLedgerLost(folder)
   return { folder, ledgerLost, ...adminToken(folder, config) }
 }
 

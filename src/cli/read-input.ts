@@ -57,14 +57,15 @@ export async function readInput(
 async function readBase(terminal: Terminal, flags: InputFlags, dash: boolean): Promise<Json | undefined> {
   const { input, 'input-file': file } = flags
   if (dash || input === '-' || file === '-') {
-    return parse('standard input', await terminal.readIn(MAX_INPUT_BYTES))
+    return parseInput('standard input', await terminal.readIn(MAX_INPUT_BYTES))
   }
-  if (input !== undefined) return parse('--input', input)
-  if (file !== undefined) return parse(file, readLocalFile(terminal.cwd, file, MAX_INPUT_BYTES))
+  if (input !== undefined) return parseInput('--input', input)
+  if (file !== undefined) return parseInput(file, readLocalFile(terminal.cwd, file, MAX_INPUT_BYTES))
   return undefined
 }
 
-function parse(source: string, text: string | Uint8Array): Json {
+/** JSON that a tool may be given, or a refusal that names `source`. */
+export function parseInput(source: string, text: string | Uint8Array): Json {
   const parsed = parseStrictJson(text)
   if (parsed.ok) return parsed.value
   throw new CliError(`${source} is not JSON that a tool can be given`, {

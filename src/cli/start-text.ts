@@ -1,6 +1,7 @@
 // What a server says when it has started.
 import type { Config } from '../config/config-schema.ts'
 import { configWarnings } from '../config/resolve-config.ts'
+import { showUrl } from '../util/show-url.ts'
 import type { Tour } from './examples.ts'
 import type { OpenData } from './open-data.ts'
 import { renderFields } from './print.ts'
@@ -17,6 +18,7 @@ export function renderStart({ version, url, config, data, tour }: StartFacts): s
   const facts = renderFields([
     ['Address', url],
     ['Data', data.folder.path],
+    ['Store', storeText(config)],
     ['Profile', profileText(config)],
     ['Admin token', tokenText(data)],
     ...configWarnings(config).map((warning) => ['Warning', warning] as const),
@@ -25,6 +27,11 @@ export function renderStart({ version, url, config, data, tour }: StartFacts): s
     ? `\nTry, in another terminal:\n${tour.commands.map((line) => `  ${line}\n`).join('')}`
     : ''
   return `Writ ${version} is up. Stop it with Ctrl-C.\n${facts}${commands}`
+}
+
+function storeText({ store }: Config): string {
+  if (store === 'sqlite') return 'a database file in the data folder, for this server alone'
+  return store === 'memory' ? 'memory: nothing is kept when it ends' : showUrl(store)
 }
 
 function profileText({ profile, behind_proxy }: Config): string {

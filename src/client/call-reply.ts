@@ -27,6 +27,10 @@ export interface CallReply {
   readonly durationMs: number
   readonly replayed: boolean
   readonly warnings: readonly string[]
+  /** What a prepared effect is committed with. */
+  readonly commitToken?: string
+  /** Until when, as an RFC 3339 time. */
+  readonly commitBy?: string
   /** As it came: an envelope in the dialect of the request, or the Call resource of a call that is still open (S8). */
   readonly body: JsonObject
   readonly status: number
@@ -75,6 +79,8 @@ function readEnvelope(body: JsonObject): Omit<CallReply, 'callId' | 'body' | 'st
   const failure = readFailure(body)
   const effect = effectOf(body.effect ?? provenance.effect)
   const output = body.output ?? body.result
+  const commitToken = textOf(body.commit_token)
+  const commitBy = textOf(body.commit_by ?? provenance.commit_by)
   return {
     state:
       failure !== undefined ? stateOf(failure, effect) : effect === 'prepared' ? 'prepared' : 'succeeded',
@@ -86,6 +92,8 @@ function readEnvelope(body: JsonObject): Omit<CallReply, 'callId' | 'body' | 'st
     durationMs: numberOf(usage.duration_ms),
     replayed: (body.replayed ?? provenance.replayed) === true,
     warnings: Array.isArray(body.warnings) ? body.warnings.filter((item) => typeof item === 'string') : [],
+    ...(commitToken === undefined ? {} : { commitToken }),
+    ...(commitBy === undefined ? {} : { commitBy }),
   }
 }
 

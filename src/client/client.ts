@@ -4,9 +4,11 @@ import type { CallState } from '../contract/answer.ts'
 import type { CallResource } from '../contract/schema/call-resource.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { ApplyReply, CallPage, ExplainReply, HealthReply, Resource } from './api.ts'
+import { type AuditClient, auditClient } from './audit.ts'
 import { type CallReply, isAnswerTo, readCallReply } from './call-reply.ts'
 import { ClientError } from './client-error.ts'
-import { ask, exchange, refusalOf, type Target } from './exchange.ts'
+import { type EffectClient, effectClient } from './effects.ts'
+import { ask, exchange, refusalOf, segment, type Target } from './exchange.ts'
 
 export interface ClientOptions {
   /** Where the server listens, such as http://127.0.0.1:7411. */
@@ -42,10 +44,11 @@ export interface ApplyOptions {
   readonly dryRun?: boolean
 }
 
-export interface Client {
+export interface Client extends EffectClient, AuditClient {
   /** Calls a tool. `body` is a request in any dialect. A call that failed is a reply, not an error. */
   call(body: JsonObject, options?: CallRequestOptions): Promise<CallReply>
-  getCall(id: string): Promise<CallResource>
+  /** With `waitMs` an open call is waited for, in whole seconds, up to 300. */
+  getCall(id: string, options?: { readonly waitMs?: number }): Promise<CallResource>
   listCalls(options?: CallListOptions): Promise<CallPage>
   /** `canceling` is false when the call had already ended, or is open and does not run. */
   cancelCall(id: string): Promise<{ readonly canceling: boolean; readonly call: CallResource }>
@@ -79,6 +82,9 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
+    ...effectClient(target, timeoutMs),
+    ...auditClient(target, timeoutMs),
+
     async call(body, { waitMs, async: respondAsync = false, idempotencyKey } = {}) {
       const wait = waitMs === undefined ? undefined : Math.ceil(waitMs / 1000)
       const prefer = [
@@ -101,9 +107,15 @@ export function createClient(options: ClientOptions): Client {
       return readCallReply(body, got)
     },
 
-    async getCall(id) {
+    async getCall(id, { waitMs } = {}) {
+      const wait = waitMs === undefined ? undefined : Math.ceil(waitMs / 1000)
       return as<CallResource>(
-        await ask(target, { method: 'GET', path: `v1/calls/${segment(id)}`, timeoutMs }),
+        await ask(target, {
+          method: 'GET',
+          path: `v1/calls/${segment(id)}`,
+          query: { wait },
+          timeoutMs: timeoutMs + (wait ?? 0) * 1000,
+        }),
       )
     },
 
@@ -182,11 +194,6 @@ function readUrl(text: string): URL {
     })
   }
   return url
-}
-
-/** A name must stay one part of the path, whatever is in it. */
-function segment(name: string): string {
-  return encodeURIComponent(name).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length))
 }
 
 /** The server's own schemas promise these shapes; a client that checked them again would break on added fields. */

@@ -16,7 +16,8 @@ export interface Ask {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Below the address of the server, without a leading slash. */
   readonly path: string
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  /** A list is a parameter that is repeated. */
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
   /** No answer for so long is an error; 0 waits for as long as the connection lives. */
@@ -34,32 +35,47 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 /** The answer, whatever its status. */
 export async function exchange(target: Target, ask: Ask): Promise<Got> {
-  const url = urlOf(target, ask)
-  const failed = (error: unknown) => transportError(target, ask, error)
-  const response = await request(url, {
-    dispatcher: target.dispatcher,
-    method: ask.method,
-    headersTimeout: ask.timeoutMs,
-    bodyTimeout: ask.timeoutMs,
-    headers: {
-      accept: 'application/json',
-      authorization: `Bearer ${target.token}`,
-      ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(target.namespace === undefined ? {} : { 'writ-namespace': target.namespace }),
-      ...ask.headers,
-    },
-    ...(ask.body === undefined ? {} : { body: ask.body }),
-  }).catch((error: unknown) => {
-    throw failed(error)
-  })
-  const text = await readText(response.body).catch((error: unknown) => {
-    throw failed(error)
-  })
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    body: readObject(target, response.statusCode, text),
+  return readAnswer(target, ask, await open(target, ask))
+}
+
+/** The body of an answer as it comes, for what may be too large to hold. A refusal is thrown, and so is a broken end. */
+export async function* download(target: Target, ask: Ask): AsyncIterable<Uint8Array> {
+  const response = await open(target, ask)
+  if (response.statusCode >= 400) throw refusalOf(await readAnswer(target, ask, response))
+  try {
+    yield* response.body as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw transportError(target, ask, error)
   }
+}
+
+async function open(target: Target, ask: Ask): Promise<Dispatcher.ResponseData> {
+  try {
+    return await request(urlOf(target, ask), {
+      dispatcher: target.dispatcher,
+      method: ask.method,
+      headersTimeout: ask.timeoutMs,
+      bodyTimeout: ask.timeoutMs,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${target.token}`,
+        ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(target.namespace === undefined ? {} : { 'writ-namespace': target.namespace }),
+        ...ask.headers,
+      },
+      ...(ask.body === undefined ? {} : { body: ask.body }),
+    })
+  } catch (error) {
+    throw transportError(target, ask, error)
+  }
+}
+
+async function readAnswer(target: Target, ask: Ask, response: Dispatcher.ResponseData): Promise<Got> {
+  const { statusCode: status, headers } = response
+  const text = await readText(response.body).catch((error: unknown) => {
+    throw transportError(target, ask, error)
+  })
+  return { status, headers, body: readObject(target, status, text) }
 }
 
 /** The answer of a request that either works or is refused. */
@@ -102,10 +118,16 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** A name must stay one part of the path, whatever is in it. */
+export function segment(name: string): string {
+  return encodeURIComponent(name).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length))
+}
+
 function urlOf(target: Target, { path, query = {} }: Ask): URL {
   const url = new URL(path, target.url)
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, String(value))
+    const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
+    for (const one of values) url.searchParams.append(name, String(one))
   }
   return url
 }

@@ -9,6 +9,7 @@ export type {
   Resource,
   ResourceDiff,
 } from './api.ts'
+export type { AuditClient, AuditHead } from './audit.ts'
 export type { CallFailure, CallReply } from './call-reply.ts'
 export {
   type ApplyOptions,
@@ -19,3 +20,14 @@ export {
   createClient,
 } from './client.ts'
 export { ClientError, type ClientErrorKind } from './client-error.ts'
+export type {
+  ActionReply,
+  EffectClient,
+  EffectPage,
+  OpenEffect,
+  SagaPage,
+  SagaResource,
+  SagaSummary,
+  Verdict,
+  VerifyReply,
+} from './effects.ts'

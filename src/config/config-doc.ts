@@ -24,7 +24,8 @@ export function renderConfigDoc(): string {
 
 The settings of \`writ up\`. A flag wins over its environment variable, the variable over the default. They are read
 once, at start; to change one, start again. A value that is not allowed, and a \`WRIT_\` variable that looks like a
-misspelt setting, stop the start with exit code 2.
+misspelt setting, stop the start with exit code 2. An empty variable counts as not set, except for the secrets: there it
+is what a secret that could not be read looks like, and stops the start as well.
 
 | setting | flag | variable | default | values | meaning |
 |---|---|---|---|---|---|

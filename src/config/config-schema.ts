@@ -26,6 +26,26 @@ const settings = {
     minLength: 1,
     description: 'Folder of the database, the lock and, in profile `local`, the admin token.',
   }),
+  store: Type.String({
+    default: 'sqlite',
+    pattern: '^(sqlite|memory|postgres(ql)?://.+)$',
+    description:
+      '`sqlite`: a database file in the data folder, for one server. `postgres://USER:PASSWORD@HOST:PORT/DATABASE`: a PostgreSQL (14 or newer, reached directly or through a pooler that keeps sessions) that any number of servers share. `memory`: nothing is kept when the server ends.',
+  }),
+  store_lease_ms: Type.Integer({
+    default: 10_000,
+    minimum: 1_000,
+    maximum: 600_000,
+    description:
+      'With PostgreSQL: how long after its last write a server counts as ended, so that others take over what it had under way, in milliseconds.',
+  }),
+  store_pool: Type.Integer({
+    default: 8,
+    minimum: 1,
+    maximum: 500,
+    description:
+      'With PostgreSQL: connections for reading. Each server uses two more, to write and to listen.',
+  }),
   profile: Type.Enum(PROFILES, {
     default: 'local',
     description:
@@ -79,6 +99,32 @@ const settings = {
     maximum: 36_500,
     description: 'Days after that for which the key is still known, so that it cannot run again.',
   }),
+  evidence_days: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 36_500,
+    description:
+      'Days that evidence is kept. It is dropped up to a signed checkpoint, about a day later at most; 0 keeps it for good.',
+  }),
+  audit_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File of the private key (Ed25519, PEM, rights 0600) that signs checkpoints of the evidence; servers that share a store share it. When it is not set: `audit-key.pem` in the data folder, made by the first start.',
+    }),
+  ),
+  audit_anchor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'Where checkpoints are kept outside the store as well: a file that gets a line for each, or an http or https address that each is sent to with POST. Set or not, the newest one is in `audit-head.json` in the data folder, for a database elsewhere in `audit-head.database.json`.',
+    }),
+  ),
+  accept_rewound: Type.Boolean({
+    default: false,
+    description:
+      'Start although the store was set back, as by an old backup, and calls made since may be repeated. Give it once; it is put into evidence.',
+  }),
 }
 
 export const ConfigSchema = Type.Object(settings, { additionalProperties: false })
@@ -101,7 +147,7 @@ export interface Setting {
 }
 
 /** Settings that must not be seen in a process list have no flag. */
-const SECRETS: ReadonlySet<SettingName> = new Set(['admin_token'])
+const SECRETS: ReadonlySet<SettingName> = new Set(['admin_token', 'store'])
 
 export function settingOf(name: SettingName): Setting {
   const schema: {

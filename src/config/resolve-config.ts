@@ -46,8 +46,12 @@ export function resolveConfig(sources: ConfigSources): ConfigResult {
   for (const name of SETTING_NAMES) {
     const setting = settingOf(name)
     const flag = sources.flags[name]
-    // An empty variable is how a shell or a unit file unsets one.
+    // An empty variable is how a shell or a unit file unsets one; a secret that did not resolve looks the same.
     const variable = sources.env[variableOf(name)] || undefined
+    if (setting.secret && flag === undefined && sources.env[variableOf(name)] === '') {
+      problems.push(emptySecret(variableOf(name)))
+      continue
+    }
     const source = flag === undefined ? variableOf(name) : `--${flagOf(name)}`
     sourceOf.set(name, source)
     const raw = flag ?? variable
@@ -96,6 +100,13 @@ function readValue(setting: Setting, raw: string | number | boolean): unknown {
 }
 
 function badValue(setting: Setting, source: string, raw: string | number | boolean): ConfigProblem {
+  if (setting.name === 'store') {
+    return {
+      source,
+      message: `${source} is no store`,
+      fix: 'give sqlite, memory, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    }
+  }
   if (setting.secret) {
     return {
       source,
@@ -124,6 +135,15 @@ function badValue(setting: Setting, source: string, raw: string | number | boole
     source,
     message: `${source} is '${raw}', but must be ${wanted}`,
     fix: close ? `did you mean '${close}'?` : `give ${wanted}`,
+  }
+}
+
+/** The default in its place could be a ledger of its own beside the shared one: whoever set it meant something else. */
+function emptySecret(source: string): ConfigProblem {
+  return {
+    source,
+    message: `${source} is set and empty, as when a secret could not be read`,
+    fix: `give it its value, or unset it (unset ${source}) to use the default`,
   }
 }
 
@@ -156,6 +176,13 @@ function refusals(config: Config, sourceOf: (name: SettingName) => string): Conf
       source: sourceOf('host'),
       message: `profile production does not listen on ${config.host} without TLS, and this version has no TLS of its own`,
       fix: `put a TLS proxy in front and give --behind-proxy, or listen on 127.0.0.1`,
+    })
+  }
+  if (config.store === 'memory') {
+    problems.push({
+      source: sourceOf('store'),
+      message: 'profile production does not keep its ledger in memory: a restart would forget what was sent',
+      fix: `unset ${variableOf('store')}, or give the url of a PostgreSQL`,
     })
   }
   if (config.admin_token === undefined) {

@@ -146,6 +146,13 @@ const EVENT_NAMES = Object.keys({
   'call:faulted': true,
   'recovery:ended': true,
   'tool:applied': true,
+  'timer:failed': true,
+  'entry:settled': true,
+  'life:ended': true,
+  'audit:failed': true,
+  'audit:rewound': true,
+  'store:away': true,
+  'store:back': true,
   'store:failed': true,
 } satisfies Record<keyof EventMap, true>) as readonly EventName[]
 

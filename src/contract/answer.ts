@@ -53,5 +53,7 @@ export interface Answer {
   readonly warnings: readonly string[]
   readonly sideEffects: readonly JsonObject[]
   readonly commitToken?: string
+  /** Wall time after which a prepared effect can no longer be committed. */
+  readonly commitBy?: number
   readonly saga?: string
 }

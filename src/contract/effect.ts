@@ -1,4 +1,5 @@
 // What a tool does to the world, and what may therefore be done again.
+import type { JsonObject } from '../util/json.ts'
 
 /** Seed 001's seven classes. */
 export const EFFECT_CLASSES = [
@@ -65,6 +66,52 @@ export interface EffectRule {
   }
   /** S23: HTTP statuses that mean the tool did nothing. */
   readonly refusedOn: readonly number[]
+  /** Set where the tool can be asked whether it happened (S27), whatever `repeat` is. */
+  readonly statusQuery?: StatusQuery
+  /** Set when `repeat` is `two-phase` (S26). */
+  readonly twoPhase?: TwoPhase
+  /** How a done effect is undone (S29). */
+  readonly compensation?: Compensation
+}
+
+/** Operations are named as in the tool's `operations`; those made from a URL are internal ones. */
+export interface StatusQuery {
+  readonly operation: string
+  /** JSON pointer into the answer. */
+  readonly state: string
+  readonly done: readonly Scalar[]
+  readonly notDone: readonly Scalar[]
+  readonly running: readonly Scalar[]
+  /** JSON pointer to what the call would have returned. */
+  readonly output: string
+  /** Once it has said `not_done`, later arrivals of this key fail at the tool. */
+  readonly fencing: boolean
+  /** How long after the deadline of the last attempt a `not_done` is believed, where the tool does not fence. */
+  readonly quietMs: number
+  /** How long the tool is asked before it is left to a person. */
+  readonly deadlineMs: number
+}
+
+export type Scalar = string | number | boolean
+
+export interface TwoPhase {
+  /** Absent: the operation itself prepares. */
+  readonly prepare?: string
+  readonly commit: string
+  readonly rollback: string
+  /** HTTP statuses of a rollback that say that nothing is left to roll back. */
+  readonly rolledBackOn: readonly number[]
+  /** How long a prepared effect waits for its commit before it is rolled back. */
+  readonly deadlineMs: number
+}
+
+export interface Compensation {
+  /** Another tool of the namespace; absent: an operation of the same one. */
+  readonly tool?: string
+  readonly operation: string
+  /** A template of the input: every text in it that is a JSON pointer is looked up in {input, output}. */
+  readonly inputMap?: JsonObject
+  readonly requiresApproval: boolean
 }
 
 /** Nothing can be done to the world by this call: reads never wait for the disk and may always be sent again. */

@@ -1,7 +1,7 @@
 // One intended effect, found by its key: what runs, who owns it, how far it got.
 import type { Json, JsonObject } from '../util/json.ts'
 import type { ToolUsage } from './answer.ts'
-import type { Trace } from './call.ts'
+import type { Constraints, Echo, Trace } from './call.ts'
 import type { EffectState } from './effect.ts'
 import type { Failure } from './failure.ts'
 
@@ -47,9 +47,48 @@ export interface EntryOutcome {
   readonly failure?: Failure
   readonly sideEffects: readonly JsonObject[]
   readonly warnings: readonly string[]
+  /** What the caller must show to commit (S26). */
   readonly commitToken?: string
+  /** Wall time after which it can no longer be committed. */
+  readonly commitBy?: number
+  /** The tool's own word for what it has prepared; it goes back to the tool and to nobody else. */
+  readonly toolToken?: string
   /** What the tool said it used. */
   readonly usage?: ToolUsage
+  /** By which the tool can be asked for work that it has taken on (S36). */
+  readonly handle?: JsonObject
+  /** How it was settled where no reply did it: by asking the tool, or by a person (S27, S28). */
+  readonly settledBy?: 'status-query' | 'late-reply' | 'person'
+  /** The last try to undo it (S29). */
+  readonly compensation?: Compensation
+}
+
+/** A try to undo an effect. What became of it is found by scope and key, also where no build can say how it is undone. */
+export interface Compensation {
+  /** Its newest run: all runs of a try are calls with one key. */
+  readonly callId: string
+  /** Which try it is, from 1. */
+  readonly tries: number
+  /** In whose name. */
+  readonly caller: CallerSnapshot
+  readonly tool: string
+  readonly operation: string
+  readonly scope: string
+  readonly key: string
+  /** Why it did not undo it. */
+  readonly failure?: Failure
+}
+
+/** What the request said beside its payload, as far as another send for it needs that. */
+export interface EntryRequest {
+  readonly agent?: string
+  readonly taskId?: string
+  readonly constraints?: Constraints
+  readonly echo?: Echo
+  /** The entry that it undoes, and the key that the tool knows that one by (S29). */
+  readonly undoes?: { readonly entryId: string; readonly toolKey: string }
+  /** The caller stops listening then: nothing is started for it any more. */
+  readonly deadlineUnixMs?: number
 }
 
 export interface Entry {
@@ -75,6 +114,9 @@ export interface Entry {
   readonly operation: string
   readonly readOnly: boolean
   readonly caller: CallerSnapshot
+  readonly request?: EntryRequest
+  /** The saga it is a member of. */
+  readonly saga?: string
   /** What runs. Erased after its lifetime (S18). */
   readonly payload?: Payload
   readonly payloadHash: string
@@ -83,6 +125,11 @@ export interface Entry {
   readonly fingerprintFields: readonly string[]
   /** S14's second constraint: (namespace, tool, operation, identity values), hashed. */
   readonly identity?: string
+  /**
+   * When the last attempt that may have the effect began, which is where the window of S14 counts from: `createdAt` at
+   * first, then each move to `intended`. Only with an identity.
+   */
+  readonly identityAt?: number
   readonly attempts: number
   readonly approvalId?: string
   readonly outcome?: EntryOutcome

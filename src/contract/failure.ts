@@ -12,4 +12,6 @@ export interface Failure {
   readonly retryable: boolean
   /** What to do in this very case, where that is more exact than the row's; see `fixOf`. */
   readonly fix?: string
+  /** Whether it happened is being found out from the tool, without anybody's doing. */
+  readonly asking?: true
 }

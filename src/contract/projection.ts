@@ -1,7 +1,7 @@
 // From an answer to what each door says. Lookups in the failure table, and the few rules around it.
 import type { JsonObject } from '../util/json.ts'
 import type { Answer, CallState } from './answer.ts'
-import { type EffectRule, type EffectState, isReadOnly } from './effect.ts'
+import { type EffectRule, type EffectState, isReadOnly, type Repeat } from './effect.ts'
 import type { Failure } from './failure.ts'
 import { exitCode, type FailureId, type FourOutcomeStatus, failureRow, type V1Status } from './failures.ts'
 
@@ -15,6 +15,8 @@ export interface FailureFacts {
   readonly said?: { readonly retryable: boolean; readonly counts: boolean }
   /** What to do in this very case; the row's hint where absent. */
   readonly fix?: string
+  /** The tool is asked whether it happened, without anybody's doing (S27). */
+  readonly asking?: boolean
 }
 
 /** Makes a failure. `retryable` is the safe answer for this very call, `details.transient` the raw one (S24). */
@@ -32,13 +34,19 @@ export function createFailure(id: FailureId, facts: FailureFacts = {}): Failure 
     details,
     retryable,
     ...(facts.fix === undefined ? {} : { fix: facts.fix }),
+    ...(facts.asking === true ? { asking: true } : {}),
   }
 }
 
-/** S22: a second send does no harm, so a transient fault may be tried again even after a byte has left. */
+/**
+ * S22: a second send does no harm, so a transient fault may be tried again even after a byte has left. What a two-phase
+ * call sends is its prepare, which counts as keyed; its commit is a send of its own, by its own rule.
+ */
 export function isRepeatHarmless(rule: EffectRule): boolean {
-  return isReadOnly(rule) || rule.repeat === 'natural' || rule.repeat === 'keyed'
+  return isReadOnly(rule) || HARMLESS.has(rule.repeat)
 }
+
+const HARMLESS: ReadonlySet<Repeat> = new Set<Repeat>(['natural', 'keyed', 'two-phase'])
 
 /**
  * The state of a call that ended in `failure`. An unknown effect keeps the call open until somebody settles it, unless
@@ -71,6 +79,8 @@ export function exitCodeOf(answer: Pick<Answer, 'state' | 'failure'>): number {
 
 const FIND_OUT =
   'It may have happened: find out from the tool; do not send it again until you know. Its key stays held meanwhile.'
+const ASKING =
+  'It may have happened, and the tool is being asked: wait (GET the call with wait), or ask again with the same key; nothing is sent again meanwhile.'
 const REPEAT = 'It may have happened, and a repeat is harmless: send it again with the same key.'
 const GOES_ON = 'It goes on without this call: ask again with the same key to hear how it ends.'
 
@@ -80,7 +90,9 @@ const GOES_ON = 'It goes on without this call: ask again with the same key to he
  */
 export function fixOf(failure: Failure, effect: EffectState): string {
   const row = failureRow(failure.id)
-  if (effect === 'unknown' && !failure.retryable) return row.fixUnknown ?? FIND_OUT
+  if (effect === 'unknown' && !failure.retryable) {
+    return failure.asking === true ? ASKING : (row.fixUnknown ?? FIND_OUT)
+  }
   if (failure.fix !== undefined) return failure.fix
   if (effect === 'unknown') return REPEAT
   return effect === 'pending' && row.retry !== 'wait' ? GOES_ON : row.fix
@@ -95,5 +107,6 @@ export function wireDetailsOf(answer: Answer, failure: Failure): JsonObject {
     dotted_code: row.dotted,
     fix: fixOf(failure, answer.effect),
     effect: answer.effect,
+    ...(failure.asking === true && answer.effect === 'unknown' ? { asking: true } : {}),
   }
 }

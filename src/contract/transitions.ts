@@ -6,13 +6,13 @@ export const TRANSITIONS: Record<EntryState, readonly EntryState[]> = {
   'awaiting-approval': ['intended', 'not-done', 'canceled'],
   // Between the durable intent and the send a process can die: unknown, though nothing may have left (S36).
   intended: ['sent', 'not-done', 'unknown', 'canceled'],
-  // Back to intended is the next attempt, where the table S22 allows one.
-  sent: ['intended', 'done', 'not-done', 'unknown', 'prepared', 'canceled'],
+  // Attempts of one call share its intent (S34): no state of the next one is ever on disk.
+  sent: ['done', 'not-done', 'unknown', 'prepared', 'canceled'],
   // A retryable failure whose effect is not-done is continued by a later call (S16).
   'not-done': ['intended', 'awaiting-approval'],
   // To intended only where a repeat is harmless (S22): the next send finds out what became of the last.
   unknown: ['reconciling', 'done', 'not-done', 'intended'],
-  reconciling: ['unknown', 'done', 'not-done', 'intended'],
+  reconciling: ['unknown', 'done', 'not-done'],
   prepared: ['committing', 'rolling-back'],
   committing: ['committed', 'commit-unknown', 'prepared'],
   'commit-unknown': ['committed', 'prepared'],

@@ -1,81 +1,157 @@
-// What earlier lives of the process left behind. Runs before any call is taken.
+// What lives of the process that have ended left behind: taken over here, each entry and call by one process.
 //
-// A write that was intended and not settled may have been sent: it becomes unknown and is never sent again. A read did
-// nothing: it is closed, and its key is free. A call that was accepted is closed by what became of its entry.
-import { type Answer, isOutcome } from '../contract/answer.ts'
-import type { CallRecord, DialectName, Trace } from '../contract/call.ts'
-import type { Entry } from '../contract/entry.ts'
+// A write that was intended and not settled may have been sent: it becomes unknown, and what its effect rule allows is
+// left to a timer: to ask the tool, or to send it again where that is harmless. A read did nothing: it is closed, and
+// its key is free. A call that was accepted is closed by what became of its entry (S36).
+import type { CallRecord } from '../contract/call.ts'
+import type { Entry, EntryOutcome } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
-import { createFailure } from '../contract/projection.ts'
-import type { Events } from '../event/event.ts'
+import { createFailure, isRepeatHarmless } from '../contract/projection.ts'
+import { recordOfEntry, recordWith, withoutOutput } from '../pipeline/closed-record.ts'
+import { canAttach } from '../pipeline/handle.ts'
+import { reconcileTimer } from '../pipeline/reconcile-timer.ts'
 import { resultOfEntry } from '../pipeline/result.ts'
+import { memberSettled } from '../pipeline/saga-member.ts'
 import type { CallResult } from '../pipeline/stages.ts'
-import type { Store } from '../store/store.ts'
-import type { World } from '../util/world.ts'
+import type { ResolvedOperation } from '../resource/resolved-tool.ts'
+import type { TimerChange } from '../store/store.ts'
+import type { DriverKit } from './timers.ts'
 
 const PAGE = 500
+/** How long a send of a build that is not here may still be on its way: nobody knows its timeout. */
+const UNKNOWN_BUILD_QUIET_MS = 900_000
 
 export interface Recovered {
+  /** Writes of which nobody knows whether they were sent. Those that were not are false alarms (S36). */
   readonly unknown: number
   readonly closed: number
 }
 
-export async function recover(world: World, store: Store, events: Events): Promise<Recovered> {
-  let unknown = 0
-  let closed = 0
-  for (;;) {
-    const entries = await store.entries.orphans(world.epoch, PAGE)
-    if (entries.length === 0) break
-    await Promise.all(entries.map((entry) => closeEntry(world, store, entry)))
-    for (const entry of entries) {
-      if (entry.readOnly) closed++
-      else unknown++
+/** Takes over what can be taken over. What it could not close, because the store was away, it closes the next time. */
+export function createRecovery(kit: DriverKit): () => Promise<Recovered> {
+  const entries = new Map<string, Entry>()
+  const calls = new Map<string, CallRecord>()
+
+  return async () => {
+    const { store } = kit
+    let unknown = 0
+    let closed = 0
+    for (;;) {
+      const adopted = await store.entries.adopt(PAGE)
+      for (const entry of adopted) entries.set(entry.id, entry)
+      await each(entries, async (entry) => {
+        await closeEntry(kit, entry)
+        if (entry.readOnly) closed++
+        else unknown++
+      })
+      if (adopted.length < PAGE) break
     }
+    for (;;) {
+      const adopted = await store.calls.adopt(PAGE)
+      for (const call of adopted) calls.set(call.id, call)
+      await each(calls, async (call) => {
+        await closeCall(kit, call)
+        closed++
+      })
+      if (adopted.length < PAGE) break
+    }
+    return { unknown, closed }
   }
-  for (;;) {
-    const calls = await store.calls.orphans(world.epoch, PAGE)
-    if (calls.length === 0) break
-    await Promise.all(calls.map((call) => closeCall(world, store, call)))
-    closed += calls.length
-  }
-  events.emit('recovery:ended', { unknown, closed })
-  return { unknown, closed }
 }
 
-async function closeEntry(world: World, store: Store, entry: Entry): Promise<void> {
-  const failure = interrupted(entry.readOnly)
-  const to = entry.readOnly ? 'not-done' : 'unknown'
-  const at = world.clock.now()
-  // The intent was for one more send, and nobody knows whether it left.
-  const attempts = entry.attempts + 1
-  const outcome = { failure, sideEffects: [], warnings: [] }
-  const result = { ...resultOfEntry({ ...entry, state: to, attempts, outcome }), replayed: false }
-  const known = await store.calls.get(entry.namespace, entry.callId)
-  await store.ledger.settle({
-    namespace: entry.namespace,
-    entry: {
-      kind: 'update',
-      scope: entry.scope,
-      key: entry.key,
-      revision: entry.revision,
-      path: [to],
-      set: { epoch: world.epoch, attempts, outcome, settledAt: at },
-    },
-    calls: [ended(world, known ?? recordOf(entry), result, at)],
-    evidence: [
+/** All of them, whatever becomes of one; each is let go of when it is done. Throws the first failure at the end. */
+async function each<T>(left: Map<string, T>, close: (one: T) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(
+    [...left].map(async ([id, one]) => {
+      await close(one)
+      left.delete(id)
+    }),
+  )
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+async function closeEntry(kit: DriverKit, entry: Entry): Promise<void> {
+  const committing = entry.state === 'committing'
+  const to = committing ? 'commit-unknown' : entry.readOnly ? 'not-done' : 'unknown'
+  const operation = operationOf(kit, entry)
+  const harmless = operation !== undefined && !committing && isRepeatHarmless(operation.effect)
+  const known = committing
+    ? createFailure('commit-unknown', { message: 'the runtime stopped while it was being committed' })
+    : interrupted(entry.readOnly || harmless)
+  const timers = timersOf(kit, entry, operation, harmless)
+  // What has a timer is looked into; where the build is not here, nobody can tell by whom.
+  const failure: Failure = timers.length > 0 && operation !== undefined ? { ...known, asking: true } : known
+  const at = kit.world.clock.now()
+  const attempts = committing || entry.state === 'sent' ? entry.attempts : entry.attempts + cutOff(operation)
+  // What was prepared, or taken on by the tool, can still be asked for.
+  const kept = committing || entry.outcome?.handle !== undefined
+  const before: EntryOutcome = kept && entry.outcome ? entry.outcome : { sideEffects: [], warnings: [] }
+  const outcome: EntryOutcome = { ...before, failure }
+  const left = { ...entry, state: to, attempts, outcome } as const
+  const result = { ...asOpen(resultOfEntry(left)), replayed: false }
+  const record = (await kit.ledger.call(entry.namespace, entry.callId)) ?? recordOfEntry(entry)
+  await kit.ledger.move(entry, {
+    path: [to],
+    set: { attempts, outcome, settledAt: at },
+    calls: [ended(kit, record, result, at)],
+    facts: [
       {
-        namespace: entry.namespace,
-        callId: entry.callId,
         type: 'tool.interrupted',
-        at,
-        body: { entry_id: entry.id, effect: result.effect },
+        body: {
+          entry_id: entry.id,
+          actor: entry.caller.actor,
+          tool: entry.tool,
+          version: entry.version,
+          operation: entry.operation,
+          effect: result.effect,
+        },
       },
     ],
+    timers: [...timers, ...memberSettled(left, result)],
   })
 }
 
+function operationOf(kit: DriverKit, entry: Entry): ResolvedOperation | undefined {
+  return kit.catalog.kept(entry.namespace, entry.tool, entry.digest)?.tool.operations[entry.operation]
+}
+
+/**
+ * The intent was for at least one more send, and nobody knows how many left. A tool that fences does so by the number:
+ * there every send that there may have been counts.
+ */
+function cutOff(operation: ResolvedOperation | undefined): number {
+  return operation?.effect.statusQuery?.fencing === true ? operation.retry.maxAttempts : 1
+}
+
+/** S35: what a dead process sent may still be on its way for as long as its attempt was allowed to take. */
+function timersOf(
+  kit: DriverKit,
+  entry: Entry,
+  operation: ResolvedOperation | undefined,
+  harmless: boolean,
+): readonly TimerChange[] {
+  const target = kit.catalog.kept(entry.namespace, entry.tool, entry.digest)
+  if (entry.readOnly) return []
+  // Its build may be here later, or in another process: that one knows what may be done.
+  if (target === undefined || operation === undefined) {
+    return [reconcileTimer(entry.id, UNKNOWN_BUILD_QUIET_MS, kit.world, { resend: true, inMs: 0 })]
+  }
+  const query = operation.effect.statusQuery
+  if (query === undefined && !harmless && !canAttach(entry, target, kit)) return []
+  const commit = target.tool.operations[operation.effect.twoPhase?.commit ?? '']
+  const sent = entry.state === 'committing' ? (commit ?? operation) : operation
+  return [
+    reconcileTimer(entry.id, sent.timeoutMs + (query?.quietMs ?? 0), kit.world, {
+      resend: harmless,
+      inMs: 0,
+    }),
+  ]
+}
+
 /** Accepted and never ended. Where its entry is not on record, nothing was sent for it. */
-async function closeCall(world: World, store: Store, call: CallRecord): Promise<void> {
+async function closeCall(kit: DriverKit, call: CallRecord): Promise<void> {
+  const { store, world } = kit
   const entry = call.entryId === undefined ? undefined : await store.entries.get(call.namespace, call.entryId)
   const nothing: CallResult = {
     state: 'failed',
@@ -86,11 +162,13 @@ async function closeCall(world: World, store: Store, call: CallRecord): Promise<
     warnings: [],
     sideEffects: [],
   }
-  const result = entry === undefined ? nothing : resultOfEntry(entry)
+  const result = entry === undefined ? nothing : asOpen(resultOfEntry(entry))
+  // It waits for an entry that another process is at work on: that one's end is found when somebody asks.
+  if (result.state === 'running') return
   const at = world.clock.now()
   await store.ledger.settle({
     namespace: call.namespace,
-    calls: [ended(world, call, result, at)],
+    calls: [ended(kit, call, result, at)],
     evidence: [
       {
         namespace: call.namespace,
@@ -103,73 +181,18 @@ async function closeCall(world: World, store: Store, call: CallRecord): Promise<
   })
 }
 
+/** What can be sent again is sent again by itself, or by its caller: until then a call of it is open, not over. */
+function asOpen(result: CallResult): CallResult {
+  return result.effect === 'unknown' && result.state !== 'reconciling'
+    ? { ...result, state: 'unknown' }
+    : result
+}
+
 function interrupted(harmless: boolean): Failure {
   return createFailure('interrupted', { harmless, said: { retryable: true, counts: harmless } })
 }
 
-/** The call that claimed an entry, as far as the entry knows it. */
-function recordOf(entry: Entry): CallRecord {
-  return {
-    namespace: entry.namespace,
-    id: entry.callId,
-    requestId: entry.requestId,
-    dialect: entry.dialect as DialectName,
-    actor: entry.caller.actor,
-    tool: entry.tool,
-    version: entry.version,
-    operation: entry.operation,
-    entryId: entry.id,
-    state: 'running',
-    effect: 'pending',
-    epoch: entry.epoch,
-    createdAt: entry.createdAt,
-    answer: runningAnswer(entry.callId, entry.requestId, entry.trace, entry.tool, entry.operation),
-  }
+function ended(kit: DriverKit, call: CallRecord, result: CallResult, at: number): CallRecord {
+  const record = withoutOutput(recordWith(call, result, at))
+  return { ...record, epoch: kit.world.epoch }
 }
-
-function runningAnswer(
-  callId: string,
-  requestId: string,
-  trace: Trace,
-  name: string,
-  operation: string,
-): Answer {
-  return {
-    callId,
-    requestId,
-    state: 'running',
-    final: false,
-    effect: 'pending',
-    usage: { durationMs: 0, attempt: 0 },
-    trace,
-    tool: { name, operation },
-    replayed: false,
-    warnings: [],
-    sideEffects: [],
-  }
-}
-
-function ended(world: World, call: CallRecord, result: CallResult, at: number): CallRecord {
-  const { state, effect, output: _, failure, attempt, replayed, tool } = result
-  const final = isOutcome(state)
-  const known = call.answer ?? runningAnswer(call.id, call.requestId, NO_TRACE, call.tool, call.operation)
-  return {
-    ...call,
-    state,
-    effect,
-    epoch: world.epoch,
-    ...(final ? { endedAt: at } : {}),
-    answer: {
-      ...known,
-      state,
-      final,
-      effect,
-      ...(failure === undefined ? {} : { failure }),
-      usage: { durationMs: Math.max(0, at - call.createdAt), attempt },
-      tool: { ...known.tool, ...tool },
-      replayed,
-    },
-  }
-}
-
-const NO_TRACE: Trace = { traceId: '', spanId: '' }

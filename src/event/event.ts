@@ -68,8 +68,33 @@ export interface EventMap {
     readonly version: string
     readonly digest: string
   }
+  /** What was due could not be done; it is tried again. */
+  'timer:failed': {
+    readonly namespace: string
+    readonly kind: string
+    readonly subject: string
+    readonly error: string
+  }
+  /** An unknown effect is known now. */
+  'entry:settled': {
+    readonly entry_id: string
+    readonly call_id: string
+    readonly tool_id: string
+    readonly state: string
+    readonly by: 'status-query' | 'late-reply' | 'person' | 'repeat'
+  }
+  /** Entries of a process that ended were taken over. */
+  'life:ended': { readonly epoch: string }
+  /** A checkpoint could not be made, or not be kept outside the store; it is tried again, and calls go on. */
+  'audit:failed': { readonly what: 'checkpoint' | 'anchor'; readonly message: string }
+  /** Somebody starts on a store that was set back, and knows it. */
+  'audit:rewound': { readonly message: string }
+  /** The database cannot be reached; it is tried again until it can. */
+  'store:away': { readonly message: string }
+  'store:back': { readonly away_ms: number }
   /** The store can no longer be trusted to keep what it is told (S37). */
-  'store:failed': { readonly message: string }
+  /** `fenced`: it is this process that another one has ended (S35), and not the store. */
+  'store:failed': { readonly message: string; readonly fenced?: boolean }
 }
 
 export type EventName = keyof EventMap

@@ -1,13 +1,25 @@
 // The ledger: what was meant, what was sent, what came of it. Turns facts of a call into atomic writes of the store.
 import type { CallRecord } from '../contract/call.ts'
 import type { Entry, EntryOutcome, EntryState } from '../contract/entry.ts'
-import type { EvidenceRecord, LedgerWrite, Store, WriteResult } from '../store/store.ts'
+import type { EvidenceType } from '../contract/evidence.ts'
+import { startsAttempt } from '../store/entry-rule.ts'
+import type {
+  EntryUpdate,
+  LedgerWrite,
+  NewEvidence,
+  SagaStore,
+  SagaWrite,
+  Store,
+  TimerChange,
+  WriteResult,
+} from '../store/store.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { World } from '../util/world.ts'
+import { type Watch, watchEntry } from './watch.ts'
 
 /** Evidence of one fact, before it is stamped. */
 export interface Fact {
-  readonly type: string
+  readonly type: EvidenceType
   readonly body: JsonObject
 }
 
@@ -15,13 +27,38 @@ export interface Ending {
   readonly path: readonly EntryState[]
   readonly attempts: number
   readonly outcome: EntryOutcome
+  readonly timers?: readonly TimerChange[]
 }
 
+/** A durable step of an entry: a move, with everything that is written with it or not at all. */
+export interface Move {
+  /** Empty keeps the state. */
+  readonly path: readonly EntryState[]
+  readonly set?: EntryUpdate['set']
+  readonly calls?: readonly CallRecord[]
+  readonly facts?: readonly Fact[]
+  readonly timers?: readonly TimerChange[]
+  readonly saga?: SagaWrite
+}
+
+export type MoveResult =
+  /** `entry` as it now is in the store. */
+  { readonly kind: 'moved'; readonly entry: Entry } | Extract<WriteResult, { kind: 'conflict' }>
+
 export interface Ledger {
+  /** Set while nothing can be kept. */
   readonly failed: Error | undefined
+  /** Whether this process may send: it owns its store, and enough of its lease is left (S35, S37). */
+  readonly maySend: boolean
   /** Notes should be waited for. */
   readonly behind: boolean
   find(scope: string, key: string): Promise<Entry | undefined>
+  get(namespace: string, id: string): Promise<Entry | undefined>
+  /** A call as it is kept, or is about to be. */
+  call(namespace: string, id: string): Promise<CallRecord | undefined>
+  readonly sagas: Pick<SagaStore, 'get'>
+  /** Waits for an entry that another process works on. */
+  watch(entry: Entry): Watch
   findByIdentity(identity: string, since: number): Promise<Entry | undefined>
   /** Durable before the first send. Gives the entry as written, or what stands in the way. */
   intend(
@@ -38,9 +75,13 @@ export interface Ledger {
     approvalId: string,
     outcome: EntryOutcome,
     facts: readonly Fact[],
+    /** How long it waits. */
+    ttlMs: number,
   ): Promise<WriteResult>
   /** Durable: the outcome of an intended entry. */
   settle(intended: Entry, ending: Ending, call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
+  /** Durable: an entry of any state moves on; refused when it changed since it was read. */
+  move(entry: Entry, move: Move): Promise<MoveResult>
   /** Written behind: a read that is over. `entry` is kept where its key must be remembered (S16, S20). */
   settleRead(
     entry: Entry | undefined,
@@ -50,13 +91,15 @@ export interface Ledger {
     wait: boolean,
   ): Promise<WriteResult>
   /** Written behind: a call that never got an entry of its own. */
-  note(call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
+  note(call: CallRecord, facts: readonly Fact[], timers?: readonly TimerChange[]): Promise<WriteResult>
   /** Calls that are over and not on disk yet: what is written behind can be read all the same. */
   readonly pending: ReadonlyMap<string, CallRecord>
   /** Durable: the call can be found by its id from now on. Never replaces what is known of it already. */
   accept(call: CallRecord): Promise<WriteResult>
   /** Everything noted so far is on disk. */
   flush(): Promise<void>
+  /** Durable: a fact that must be on record before something else happens. */
+  record(namespace: string, callId: string, fact: Fact): Promise<void>
   /** Written behind: a fact about a call under way. */
   noteFact(namespace: string, callId: string, fact: Fact): Promise<WriteResult>
 }
@@ -66,7 +109,7 @@ export type IntendResult =
   | Extract<WriteResult, { kind: 'conflict' }>
 
 export function createLedger(world: World, store: Store): Ledger {
-  const stamp = (namespace: string, callId: string, facts: readonly Fact[]): EvidenceRecord[] =>
+  const stamp = (namespace: string, callId: string, facts: readonly Fact[]): NewEvidence[] =>
     facts.map(({ type, body }) => ({ namespace, callId, type, at: world.clock.now(), body }))
 
   const pending = new Map<string, CallRecord>()
@@ -97,17 +140,27 @@ export function createLedger(world: World, store: Store): Ledger {
     get behind() {
       return store.behind
     },
+    get maySend() {
+      return store.failed === undefined && world.clock.monotonic() < store.lives.sendUntil
+    },
     find: (scope, key) => store.entries.find(scope, key),
+    get: (namespace, id) => store.entries.get(namespace, id),
+    call: async (namespace, id) => pending.get(id) ?? store.calls.get(namespace, id),
+    sagas: store.sagas,
+    watch: (entry) => watchEntry(entry, world, store.peers),
     findByIdentity: (identity, since) => store.entries.findByIdentity(identity, since),
 
     async intend(entry, uniqueSince, facts, call) {
       const isNew = entry.revision === 0
       const unique = uniqueSince === undefined ? {} : { uniqueSince }
+      const begins =
+        entry.identity === undefined ? {} : { identityAt: isNew ? entry.createdAt : world.clock.now() }
       const intended: Entry = {
         ...entry,
         state: 'intended',
         revision: entry.revision + 1,
         epoch: world.epoch,
+        ...begins,
       }
       const result = await store.ledger.intend({
         namespace: entry.namespace,
@@ -119,16 +172,19 @@ export function createLedger(world: World, store: Store): Ledger {
               key: entry.key,
               revision: entry.revision,
               path: ['intended'],
-              set: { epoch: world.epoch, callId: entry.callId },
+              // A cancel was for the attempt before.
+              set: { epoch: world.epoch, callId: entry.callId, cancelRequested: false, ...begins },
               ...unique,
             },
+        // Who sends something unknown again finds out about a member that there is: nobody joins by it (S22, S29).
+        ...orNothing('openSaga', entry.state === 'unknown' ? undefined : entry.saga),
         ...(call === undefined ? {} : { calls: [call] }),
         evidence: stamp(entry.namespace, entry.callId, facts),
       })
       return result.kind === 'written' ? { kind: 'intended', entry: intended } : result
     },
 
-    suspend(entry, call, approvalId, outcome, facts) {
+    suspend(entry, call, approvalId, outcome, facts, ttlMs) {
       const isNew = entry.revision === 0
       return store.ledger.intend({
         namespace: entry.namespace,
@@ -147,6 +203,8 @@ export function createLedger(world: World, store: Store): Ledger {
             },
         calls: [call],
         evidence: stamp(entry.namespace, call.id, facts),
+        timers: [{ kind: 'approval', subject: entry.id, inMs: ttlMs }],
+        ...orNothing('openSaga', entry.saga),
       })
     },
 
@@ -156,7 +214,24 @@ export function createLedger(world: World, store: Store): Ledger {
         ...orNothing('entry', update(intended, ending)),
         calls: [call],
         evidence: stamp(intended.namespace, call.id, facts),
+        ...(ending.timers === undefined || ending.timers.length === 0 ? {} : { timers: ending.timers }),
       }),
+
+    async move(entry, { path, set = {}, calls, facts = [], timers, saga }) {
+      const result = await store.ledger.settle({
+        namespace: entry.namespace,
+        entry: { kind: 'update', scope: entry.scope, key: entry.key, revision: entry.revision, path, set },
+        ...orNothing('calls', calls),
+        ...orNothing('timers', timers),
+        ...orNothing('saga', saga),
+        evidence: stamp(entry.namespace, set.callId ?? entry.callId, facts),
+      })
+      if (result.kind === 'conflict') return result
+      const { outcome: _, settledAt: __, ...begun } = entry
+      const kept = startsAttempt(path) ? begun : entry
+      const state = path.at(-1) ?? entry.state
+      return { kind: 'moved', entry: { ...kept, ...set, state, revision: entry.revision + 1 } }
+    },
 
     settleRead(entry, ending, call, facts, wait) {
       const last = ending.path.at(-1) ?? 'done'
@@ -191,14 +266,22 @@ export function createLedger(world: World, store: Store): Ledger {
       return writeBehind(write, whole)
     },
 
-    note: (call, facts) =>
+    note: (call, facts, timers = []) =>
       writeBehind(
-        { namespace: call.namespace, calls: [call], evidence: stamp(call.namespace, call.id, facts) },
+        {
+          namespace: call.namespace,
+          calls: [call],
+          evidence: stamp(call.namespace, call.id, facts),
+          ...(timers.length === 0 ? {} : { timers }),
+        },
         call,
       ),
     pending,
     accept: (call) => store.ledger.intend({ namespace: call.namespace, calls: [call] }),
     flush: () => store.flush(),
+    async record(namespace, callId, fact) {
+      await store.ledger.intend({ namespace, evidence: stamp(namespace, callId, [fact]) })
+    },
     noteFact: async (namespace, callId, fact) =>
       store.ledger.note({ namespace, evidence: stamp(namespace, callId, [fact]) }),
   }

@@ -1,6 +1,7 @@
 // Who is running and who came lately, per tool: concurrency and rate.
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { World } from '../util/world.ts'
+import { ALONE, type Share } from './share.ts'
 
 /** A place taken by one call; leaving twice is leaving once. */
 export interface Slot {
@@ -17,6 +18,8 @@ export type Entrance =
     }
 
 export interface Admission {
+  /** Tools of which more runs here than this process's share allows, since that became smaller (S38). */
+  over(): Readonly<Record<string, number>>
   /** Takes a place, or says what is full. */
   enter(tool: ResolvedTool): Entrance
   /** The same question without taking a place (S17). */
@@ -55,22 +58,50 @@ class Recent {
   }
 }
 
-export function createAdmission(world: World): Admission {
+export function createAdmission(world: World, share: Share = ALONE): Admission {
   const running = new Map<string, number>()
+  /** The limit that applied when somebody last came in. */
+  const limits = new Map<string, number>()
   const recent = new Map<string, Recent>()
   let inFlight = 0
 
   function look(tool: ResolvedTool, key: string, now: number): Entrance | undefined {
     const { concurrency, rate } = tool.limits
-    if (concurrency !== undefined && (running.get(key) ?? 0) >= concurrency) {
-      return { kind: 'full', limit: 'concurrency', max: concurrency, retryAfterMs: BUSY_RETRY_MS }
+    if (concurrency !== undefined) {
+      limits.set(key, concurrency)
+      if ((running.get(key) ?? 0) >= share.of(key, concurrency)) {
+        return { kind: 'full', limit: 'concurrency', max: concurrency, retryAfterMs: BUSY_RETRY_MS }
+      }
     }
-    const wait = rate ? (recent.get(key)?.ago(rate.max) ?? Number.NEGATIVE_INFINITY) + rate.perMs - now : 0
-    if (rate && wait > 0) return { kind: 'full', limit: 'rate', max: rate.max, retryAfterMs: Math.ceil(wait) }
-    return undefined
+    if (rate === undefined) return undefined
+    const wait = rateWait(rate, key, now)
+    return wait > 0
+      ? { kind: 'full', limit: 'rate', max: rate.max, retryAfterMs: Math.ceil(wait) }
+      : undefined
+  }
+
+  function rateWait(
+    rate: { readonly max: number; readonly perMs: number },
+    key: string,
+    now: number,
+  ): number {
+    const part = share.of(key, rate.max, rate.perMs, now)
+    if (part === 0) return BUSY_RETRY_MS
+    // A newcomer lets one window pass before it takes its part: until then others may have used it all.
+    const held = share.since + rate.perMs - now
+    const last = recent.get(key)?.ago(part) ?? Number.NEGATIVE_INFINITY
+    return Math.max(held, last + rate.perMs - now)
   }
 
   return {
+    over() {
+      const over: Record<string, number> = {}
+      for (const [key, count] of running) {
+        const excess = count - share.of(key, limits.get(key) ?? Number.POSITIVE_INFINITY)
+        if (excess > 0) over[key] = excess
+      }
+      return over
+    },
     enter(tool) {
       const key = `${tool.namespace}/${tool.name}`
       const now = world.clock.monotonic()

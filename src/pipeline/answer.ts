@@ -33,6 +33,7 @@ export function answerOf(state: Received, result: CallResult, kit: Kit): Answer 
     warnings: warningsOf(state, result),
     sideEffects: result.sideEffects,
     ...(result.commitToken === undefined ? {} : { commitToken: result.commitToken }),
+    ...(result.commitBy === undefined ? {} : { commitBy: result.commitBy }),
     ...(call.saga === undefined ? {} : { saga: call.saga }),
   }
 }

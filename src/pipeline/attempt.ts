@@ -17,6 +17,15 @@ export interface AttemptOutcome {
   readonly aborted: AbortReason | undefined
 }
 
+export interface AttemptHooks {
+  /** Asked in the tick in which the first byte would leave: the record and the lease must hold then (S35, S37). */
+  maySend(): boolean
+  /** A reply that came after the attempt was given up. */
+  late?(reply: Reply): void
+  /** The tool took the work on. Without somebody who keeps the handle no transport may give one. */
+  accepted?(handle: JsonObject): void
+}
+
 /** `makeSend` gets the abort of this attempt alone: its deadline, or the end of the whole call. */
 export function runAttempt(
   transport: Transport,
@@ -24,10 +33,23 @@ export function runAttempt(
   callAbort: Abort,
   onFact: FactSink,
   world: World,
+  hooks: AttemptHooks,
 ): Promise<AttemptOutcome> {
   return new Promise((resolve, reject) => {
-    new Attempt(makeSend, callAbort, onFact, world, resolve, reject).run(transport)
+    new Attempt(makeSend, callAbort, onFact, world, hooks, resolve, reject).run(transport)
   })
+}
+
+/** Thrown into a transport at its sent boundary: nothing leaves. */
+class NotNow extends Error {
+  override readonly name = 'NotNow'
+}
+
+const NOT_NOW: Reply = {
+  kind: 'failure',
+  failure: 'intent-not-recorded',
+  message: "nothing was sent: the ledger cannot be written, or too little of this process's lease is left",
+  definite: true,
 }
 
 class Attempt implements AttemptSink {
@@ -35,6 +57,7 @@ class Attempt implements AttemptSink {
   readonly #send: Send
   readonly #onFact: FactSink
   readonly #world: World
+  readonly #hooks: AttemptHooks
   readonly #resolve: (outcome: AttemptOutcome) => void
   readonly #reject: (error: unknown) => void
   readonly #deadline: Timer
@@ -48,12 +71,14 @@ class Attempt implements AttemptSink {
     callAbort: Abort,
     onFact: FactSink,
     world: World,
+    hooks: AttemptHooks,
     resolve: (outcome: AttemptOutcome) => void,
     reject: (error: unknown) => void,
   ) {
     this.#send = makeSend(this.#abort)
     this.#onFact = onFact
     this.#world = world
+    this.#hooks = hooks
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = world.after(this.#send.timeoutMs, () => this.#stop('timeout'))
@@ -61,23 +86,38 @@ class Attempt implements AttemptSink {
   }
 
   run(transport: Transport): void {
-    transport.attempt(this.#send, this).then(
-      (reply) => this.#conclude(reply),
-      (error: unknown) => {
-        if (this.#end()) this.#reject(error)
-      },
-    )
+    const failed = (error: unknown) => {
+      if (error instanceof NotNow) this.#conclude(NOT_NOW)
+      else if (this.#end()) this.#reject(error)
+    }
+    try {
+      transport.attempt(this.#send, this).then((reply) => {
+        if (this.#over) this.late(reply)
+        else this.#conclude(reply)
+      }, failed)
+    } catch (error) {
+      // A transport that runs at once throws at once what the sink threw.
+      failed(error)
+    }
+  }
+
+  late(reply: Reply): void {
+    if (this.#sent) this.#hooks.late?.(reply)
   }
 
   sending(): void {
     if (this.#over) throw new Error('transport: sending() after the attempt was over')
+    if (!this.#hooks.maySend()) throw new NotNow()
     this.#sent = true
     this.#onFact({ kind: 'attempt', attempt: this.#send.attempt })
   }
 
-  /** No transport of this build takes work on beyond its attempt; a handle that nobody keeps would be a lie. */
-  accepted(): void {
-    throw new Error('transport: accepted() needs a durable handle')
+  accepted(handle: JsonObject): void {
+    if (!this.#sent) throw new Error('transport: accepted() before sending()')
+    if (this.#over) return
+    if (this.#hooks.accepted === undefined)
+      throw new Error('transport: accepted() and nobody keeps the handle')
+    this.#hooks.accepted(handle)
   }
 
   progress(fact: JsonObject): void {

@@ -4,5 +4,6 @@ import { advance, type Granted, type StageResult, type Valid } from './stages.ts
 
 export function authorize(state: Valid): StageResult<Granted> {
   const decision = decide(state.operation, state.input)
-  return advance(state, { approvalReasons: decision.kind === 'require-approval' ? decision.reasons : [] })
+  const reasons = decision.kind === 'require-approval' ? decision.reasons : []
+  return advance(state, { approvalReasons: [...(state.undoes?.approvalReasons ?? []), ...reasons] })
 }

@@ -18,7 +18,7 @@ export async function cancelSuspended(record: CallRecord, store: Store, kit: Kit
     endedAt: kit.world.clock.now(),
     answer: { ...record.answer, state: 'canceled', final: true, effect: 'not-done', failure },
   }
-  const fact = { type: 'tool.canceled', body: { entry_id: entry.id, effect: 'not-done' } }
+  const fact = { type: 'tool.canceled' as const, body: { entry_id: entry.id, effect: 'not-done' } }
   const ending = { path: ['canceled'] as const, attempts: entry.attempts, outcome }
   const written = await kit.ledger.settle(entry, ending, canceled, [fact])
   return written.kind === 'written'

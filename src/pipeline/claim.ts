@@ -1,17 +1,20 @@
 // Stage 6: take the key. Reserved in memory; durable with the first durable fact, the suspension or the intent.
 import { isReadOnly } from '../contract/effect.ts'
-import type { Entry } from '../contract/entry.ts'
+import type { Entry, EntryRequest } from '../contract/entry.ts'
 import { fingerprintOf } from '../ledger/fingerprint.ts'
 import { isTombstone } from '../store/store.ts'
 import type { Kit } from './kit.ts'
 import { isUnknownToOthers, joinFlight, knowEntry } from './recall.ts'
 import { refuse, resultOfEntry } from './result.ts'
+import { checkSaga } from './saga-member.ts'
 import { advance, type Claimed, type Granted, type Recalled, type StageResult } from './stages.ts'
 
 /** `again`: this call took a flight over, and what it had decided was decided about another entry. */
 export type ClaimResult = StageResult<Claimed> | { readonly kind: 'again'; readonly state: Recalled }
 
 export async function claim(state: Granted, kit: Kit): Promise<ClaimResult> {
+  const closed = state.call.saga === undefined ? undefined : await checkSaga(state, kit.ledger.sagas)
+  if (closed !== undefined) return closed
   const entry = state.continued ?? draft(state, kit)
   if (entry.identity !== undefined) {
     const repeated = await repeatedEffect(state, entry, kit)
@@ -62,6 +65,8 @@ function draft(state: Granted, kit: Kit): Entry {
     operation: operation.name,
     readOnly: isReadOnly(operation.effect),
     caller,
+    ...requestPart(state),
+    ...(call.saga === undefined ? {} : { saga: call.saga }),
     ...(input === undefined ? {} : { payload: { inline: input } }),
     payloadHash: print.payloadHash,
     fingerprint: print.fingerprint,
@@ -71,6 +76,20 @@ function draft(state: Granted, kit: Kit): Entry {
     cancelRequested: false,
     createdAt: state.receivedAt,
   }
+}
+
+/** Absent where there is nothing to keep, as for most calls. */
+function requestPart({ call, undoes }: Granted): Pick<Entry, 'request'> {
+  const { agent, taskId, constraints, echo, deadlineUnixMs } = call
+  const request: EntryRequest = {
+    ...(agent === undefined ? {} : { agent }),
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(Object.keys(constraints).length === 0 ? {} : { constraints }),
+    ...(echo === undefined ? {} : { echo }),
+    ...(deadlineUnixMs === undefined ? {} : { deadlineUnixMs }),
+    ...(undoes === undefined ? {} : { undoes: { entryId: undoes.entryId, toolKey: undoes.toolKey } }),
+  }
+  return Object.keys(request).length === 0 ? {} : { request }
 }
 
 /** S14: a model's second try has a new request id and reworded text; the fields of the identity give it away. */
@@ -84,6 +103,8 @@ async function repeatedEffect(
   const earlier = await kit.ledger.findByIdentity(entry.identity, state.receivedAt - rule.windowMs)
   // An entry that had no effect did not hold its identity: another one may have taken it since.
   if (earlier === undefined || earlier.id === entry.id) return undefined
+  // The same key: made since recall looked. That is for its flight, or its entry, to answer.
+  if (earlier.scope === state.scope && earlier.key === state.key) return undefined
   if (rule.onRepeat === 'approve' && state.continued === undefined) {
     Object.assign(state, {
       approvalReasons: [...state.approvalReasons, `the same effect as call ${earlier.callId}`],
@@ -91,7 +112,9 @@ async function repeatedEffect(
     return undefined
   }
   const ownOutcome =
-    earlier.caller.actor === state.caller.actor && earlier.state === 'done' && !isTombstone(earlier)
+    earlier.caller.actor === state.caller.actor &&
+    (earlier.state === 'done' || earlier.state === 'committed') &&
+    !isTombstone(earlier)
   if (rule.onRepeat === 'replay' && ownOutcome) return { kind: 'end', result: resultOfEntry(earlier) }
   return repeated(state, earlier)
 }

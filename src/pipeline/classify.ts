@@ -9,6 +9,7 @@ import type { AbortReason } from '../util/abort.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import type { Admitted } from './stages.ts'
+import { classifyPrepared } from './two-phase-prepare.ts'
 
 export interface Classified {
   readonly effect: EffectState
@@ -19,6 +20,10 @@ export interface Classified {
   readonly sideEffects: readonly JsonObject[]
   readonly usage?: ToolUsage
   readonly commitToken?: string
+  /** The tool's own word for what it has prepared; `effect` is `prepared` then. */
+  readonly toolToken?: string
+  /** The tool said so when it was asked. */
+  readonly asked?: true
 }
 
 /** `open`: an earlier attempt may have had its effect, which no later failure takes back. */
@@ -33,6 +38,9 @@ export function classify(
   const rule = state.operation.effect
   if (reply?.kind === 'success') {
     state.warnings.push(...(reply.warnings ?? []))
+    if (rule.twoPhase !== undefined) {
+      return classifyPrepared(reply, mayRepeat(rule, state.entry.createdAt, now))
+    }
     return {
       effect: isReadOnly(rule) ? 'none' : 'done',
       output: reply.output,
@@ -93,9 +101,16 @@ export function tooLate(last: Classified | undefined): Classified {
   }
 }
 
+/** Clocks of tool and processes differ by a little: the end of what a tool remembers is not used. */
+function safe(retentionMs: number): number {
+  return retentionMs - Math.min(60_000, retentionMs / 10)
+}
+
 /** S22: keyed repeats are harmless only while the tool remembers the key. */
 export function mayRepeat(rule: EffectRule, firstSendAt: number, now: number): boolean {
-  if (rule.repeat === 'keyed' && rule.keyed) return now < firstSendAt + rule.keyed.retentionMs
+  if (rule.repeat === 'keyed' && rule.keyed) return now < firstSendAt + safe(rule.keyed.retentionMs)
+  // Preparing counts as keyed, for as long as the tool must keep what it has prepared.
+  if (rule.repeat === 'two-phase' && rule.twoPhase) return now < firstSendAt + safe(rule.twoPhase.deadlineMs)
   return isRepeatHarmless(rule)
 }
 

@@ -1,5 +1,7 @@
 // What goes into evidence about a call: hashes and names, never a payload (S40).
 
+import type { CallState } from '../contract/answer.ts'
+import type { EvidenceType } from '../contract/evidence.ts'
 import { serialize } from '../ledger/fingerprint.ts'
 import type { Fact } from '../ledger/ledger.ts'
 import { sha256Hex } from '../util/canonical.ts'
@@ -22,19 +24,40 @@ export function requestedFact(state: Claimed, approvalId: string): Fact {
   }
 }
 
+const ENDED: Record<CallState, EvidenceType> = {
+  succeeded: 'tool.completed',
+  failed: 'tool.failed',
+  denied: 'tool.denied',
+  invalid: 'tool.invalid',
+  canceled: 'tool.canceled',
+  'timed-out': 'tool.timed-out',
+  prepared: 'tool.prepared',
+  unknown: 'tool.unknown',
+  // What was executed never ends in these; of one that did, nobody could say what it has done.
+  reconciling: 'tool.unknown',
+  running: 'tool.unknown',
+  'awaiting-approval': 'tool.unknown',
+}
+
 export function endedFact(state: Verified, result: CallResult): Fact {
   const { auditFields } = state.target.tool
   const audit: Record<string, JsonObject[string]> = {}
   const shown = auditFields.length > 0 && state.input !== undefined ? masked(state) : undefined
   for (const field of auditFields) audit[field] = readPointer(shown, field) ?? null
   return {
-    type: `tool.${result.state === 'succeeded' ? 'completed' : result.state}`,
+    type: ENDED[result.state],
     body: {
       ...claimed(state),
       attempt: result.attempt,
       effect: result.effect,
       ...(result.failure ? { failure: result.failure.id } : {}),
       ...(result.output === undefined ? {} : { output_hash: sha256Hex(serialize(result.output)) }),
+      ...(result.sideEffects.length === 0
+        ? {}
+        : {
+            side_effects: result.sideEffects.length,
+            side_effects_hash: sha256Hex(JSON.stringify(result.sideEffects)),
+          }),
       ...(auditFields.length === 0 ? {} : { audit_fields: audit }),
     },
   }
@@ -56,6 +79,8 @@ export function refusedFact(state: Received, result: CallResult): Fact {
         ? { missing: failure.details.missing ?? [] }
         : {}),
       ...(result.entryId === undefined ? {} : { entry_id: result.entryId }),
+      // A refusal leaves these to its call: equal ones are counted (S40).
+      ...(result.replayed ? { request_id: state.call.requestId, trace_id: state.call.trace.traceId } : {}),
     },
   }
 }

@@ -6,21 +6,35 @@ import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { permit } from '../governance/permit.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
+import type { IntendResult } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import type { Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
-import { runningRecord } from './answer.ts'
+import { answerOf, recordOf, runningRecord } from './answer.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
 import { backoff } from './backoff.ts'
 import { repeated } from './claim.ts'
 import { type Classified, classify, mayRepeat, stopped, tooLate } from './classify.ts'
 import { startedFact } from './evidence.ts'
+import { keepHandle } from './handle.ts'
+import { inquire } from './inquire.ts'
 import type { Kit } from './kit.ts'
+import { onLateReply } from './late-reply.ts'
+import { pause, within } from './pause.ts'
 import { denied } from './permit.ts'
-import { refuse, resultOfEntry } from './result.ts'
-import { type Admitted, advance, type Executed, type Execution, type StageResult } from './stages.ts'
+import { failedResult, refuse, runningResult } from './result.ts'
+import { sagaClosed } from './saga-member.ts'
+import {
+  type Admitted,
+  type Again,
+  advance,
+  type Executed,
+  type Execution,
+  type StageResult,
+} from './stages.ts'
+import { sentAs } from './two-phase-prepare.ts'
 
-export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Executed>> {
+export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Executed> | Again> {
   const transport = kit.transport(state.target.tool.type)
   if (transport === undefined)
     throw new Error(`admitted a tool without a transport: ${state.target.tool.type}`)
@@ -29,9 +43,11 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   let attempt = state.entry.attempts
   let sent = false
   let last: Classified | undefined
+  let lastDeadline: number | undefined
+  let keeping: Promise<Entry | undefined> | undefined
 
   for (let tries = 1; ; tries++) {
-    const permission = permit(state.caller, state.target.tool)
+    const permission = permit(kit.callerNow(state.caller), state.target.tool)
     if (permission.kind === 'denied') {
       if (intended === undefined) return denied(state, permission.missing, permission.why)
       // Denied after a send: what was sent may still have had its effect (S36).
@@ -49,7 +65,7 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       state.held.intended = intended
     }
     const left = state.deadline - kit.world.clock.monotonic()
-    const now = kit.world.clock.now()
+    const now = kit.steadyNow()
     if (state.abort.aborted || left <= 0) {
       last = stopped(state, state.abort.reason ?? 'timeout', last, now)
       break
@@ -61,25 +77,46 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
     }
     if (kit.ledger.failed !== undefined) {
       // Nobody can say any more what is on record: nothing more is sent (S37).
-      if (last === undefined)
+      if (last !== undefined) break
+      if (intended === undefined) {
         return refuse(state, 'intent-not-recorded', { message: kit.ledger.failed.message })
-      break
+      }
+      // It is on record that this would be sent: only what is on record about it next ends the call.
+      closeUnsent(state, { kind: 'intended', entry: intended }, kit)
+      state.held.intended = undefined
+      return { kind: 'end', result: { ...runningResult(state), entryId: intended.id } }
     }
+    const deadline = state.deadline - left + Math.min(state.bounds.timeoutMs, left)
+    const number = attempt + 1
     const outcome = await runAttempt(
       transport,
-      (abort) => sendOf(state, attempt + 1, left, abort, kit),
+      (abort) => sendOf(state, number, left, abort, kit),
       state.abort,
       (fact) => {
         if (fact.kind === 'attempt') state.held.attempt = fact.attempt
         state.onFact(fact)
       },
       kit.world,
+      {
+        maySend: () => kit.ledger.maySend,
+        late: (reply) => onLateReply(state, number, reply, kit),
+        accepted: (handle) => {
+          keeping = keepHandle(state, intended, number, handle, kit)
+        },
+      },
     )
+    if (keeping !== undefined) {
+      intended = (await keeping) ?? intended
+      state.held.intended = intended
+      keeping = undefined
+    }
     if (outcome.sent) {
       attempt++
       sent = true
+      lastDeadline = deadline
     }
-    last = classify(state, outcome, open, left, kit.world.clock.now())
+    last = classify(state, outcome, open, left, kit.steadyNow())
+    if (last.effect === 'unknown') last = await inquire(state, last, lastDeadline ?? deadline, kit)
     if (last.failure === undefined) break
 
     const wait = nextWait(state, last, tries, kit)
@@ -88,15 +125,15 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       last = exhausted(state, last, tries)
       break
     }
-    if (!(await pause(state, wait, kit))) {
-      last = stopped(state, state.abort.reason ?? 'timeout', last, kit.world.clock.now())
+    if (!(await pause(wait, state.abort, kit.world))) {
+      last = stopped(state, state.abort.reason ?? 'timeout', last, kit.steadyNow())
       break
     }
   }
-  return advance(state, { execution: executionOf(last, attempt, sent, intended) })
+  return advance(state, { execution: executionOf(last, attempt, sent, intended, lastDeadline) })
 }
 
-type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResult<never>
+type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResult<never> | Again
 
 /** The first of the two times a write waits for the disk (S34). */
 async function intend(state: Admitted, kit: Kit): Promise<Intended> {
@@ -104,38 +141,71 @@ async function intend(state: Admitted, kit: Kit): Promise<Intended> {
   // Somebody has decided about a repeat that was approved; all others must still be the only one (S14).
   const unique = identity !== undefined && state.approvalReasons.length === 0
   try {
-    const written = await kit.ledger.intend(
+    const writing = kit.ledger.intend(
       state.continued ? { ...state.entry, callId: state.call.id } : state.entry,
       unique ? state.receivedAt - identity.windowMs : undefined,
       [startedFact(state)],
-      state.continued ? runningRecord(state, kit) : undefined,
+      // Other processes must be able to find the call, and recovery the one that continues an entry.
+      state.continued || kit.refresh ? runningRecord(state, kit) : undefined,
     )
+    // A database that is away must not hold its callers.
+    const left = state.deadline - kit.world.clock.monotonic()
+    const written = await within(left, writing, kit.world)
+    if (written === undefined) {
+      // Whatever becomes of the intent, nothing is sent for it: it is closed as soon as it is there. Until then nobody
+      // knows whether it is, and another life may find it: the call is open.
+      writing.then((late) => closeUnsent(state, late, kit), onlyUnavailable)
+      return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
+    }
     if (written.kind === 'intended') return written
+    if (written.on === 'saga') return sagaClosed(state)
     if (written.on === 'identity' && written.entry) return repeated(state, written.entry)
-    if (written.entry)
-      return { kind: 'end', result: { ...resultOfEntry(written.entry), state: 'running', effect: 'pending' } }
-    return refuse(state, 'outcome-unknown', {
-      message: 'another owner changed this entry',
-      details: { call_id: state.entry.callId },
-    })
+    const found = written.entry
+    // A conflict with one's own nonce is ownership: the acknowledgement was lost, not the intent (S35).
+    if (found?.callId === state.call.id && found.epoch === kit.world.epoch && found.state === 'intended') {
+      return { kind: 'intended', entry: found }
+    }
+    return { kind: 'again' }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
+    // It may be on disk all the same, and be found by the next life: then that one ends the call.
+    if (error.maybeWritten)
+      return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
     return refuse(state, 'intent-not-recorded', { message: error.message })
   }
+}
+
+/** Nothing was sent for this intent, and nothing will be. */
+function closeUnsent(state: Admitted, late: IntendResult, kit: Kit): void {
+  if (late.kind !== 'intended') return
+  const failure = createFailure('timeout-before-send', {
+    message: 'the intent was on record too late; nothing was sent',
+  })
+  // An earlier send of this entry may have had its effect; this one had none.
+  const to = state.continued?.state === 'unknown' ? 'unknown' : 'not-done'
+  const outcome = { failure, sideEffects: [], warnings: [] }
+  const set = { attempts: late.entry.attempts, outcome, settledAt: kit.world.clock.now() }
+  const result = failedResult(state, failure, to === 'unknown' ? 'unknown' : 'not-done')
+  const record = recordOf(state, answerOf(state, result, kit), late.entry.id, kit)
+  kit.ledger.move(late.entry, { path: [to], set, calls: [record] }).catch(onlyUnavailable)
+}
+
+function onlyUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error
 }
 
 function sendOf(state: Admitted, attempt: number, left: number, abort: Abort, kit: Kit): Send {
   const { call, caller } = state
   const timeoutMs = Math.min(state.bounds.timeoutMs, left)
+  const key = toolKeyOf(state.scope, state.key)
   return {
     callId: call.id,
     requestId: call.requestId,
     tool: state.target.tool,
-    operation: state.operation,
-    input: state.input,
-    text: state.payloadText,
-    key: toolKeyOf(state.scope, state.key),
+    ...sentAs(state, key),
+    key,
     attempt,
+    ...(state.undoes === undefined ? {} : { undoneKey: state.undoes.toolKey }),
     namespace: caller.namespace,
     actor: caller.actor,
     ...(call.agent === undefined ? {} : { agent: call.agent }),
@@ -168,20 +238,6 @@ function exhausted(state: Admitted, last: Classified, tries: number): Classified
   }
 }
 
-/** False when the call was aborted meanwhile. */
-function pause(state: Admitted, ms: number, kit: Kit): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = kit.world.after(ms, () => {
-      unlisten()
-      resolve(true)
-    })
-    const unlisten = state.abort.listen(() => {
-      timer.cancel()
-      resolve(false)
-    })
-  })
-}
-
 function reportAttempt(
   state: Admitted,
   attempt: number,
@@ -199,7 +255,15 @@ function reportAttempt(
     retry_in_ms: wait ?? null,
   })
   if (wait === undefined) return
-  const body = { attempt, failure: failure.id, sent: outcome.sent, retry_in_ms: Math.round(wait) }
+  const body = {
+    entry_id: state.entry.id,
+    actor: state.caller.actor,
+    tool: state.target.tool.name,
+    attempt,
+    failure: failure.id,
+    sent: outcome.sent,
+    retry_in_ms: Math.round(wait),
+  }
   kit.ledger.noteFact(state.caller.namespace, state.call.id, { type: 'attempt.failed', body }).catch(() => {
     // The store has failed: the next intent or settle of this call says so.
   })
@@ -210,6 +274,7 @@ function executionOf(
   attempt: number,
   sent: boolean,
   intended: Entry | undefined,
+  lastDeadline: number | undefined,
 ): Execution {
   const effect: EffectState = last.effect
   return {
@@ -220,7 +285,10 @@ function executionOf(
     ...(last.bytes === undefined ? {} : { bytes: last.bytes }),
     sideEffects: last.sideEffects,
     ...(last.commitToken === undefined ? {} : { commitToken: last.commitToken }),
+    ...(last.toolToken === undefined ? {} : { toolToken: last.toolToken }),
     ...(last.usage === undefined ? {} : { usage: last.usage }),
     ...(intended === undefined ? {} : { intended }),
+    ...(last.asked === undefined ? {} : { asked: last.asked }),
+    ...(lastDeadline === undefined ? {} : { lastDeadline }),
   }
 }

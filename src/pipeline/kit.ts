@@ -1,12 +1,17 @@
 // What the stages work with, handed in by the composition root.
+
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Caller } from '../contract/caller.ts'
+import type { CallerSnapshot } from '../contract/entry.ts'
 import type { Events } from '../event/event.ts'
 import type { Flights } from '../ledger/flight.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ToolType } from '../resource/resolved-tool.ts'
 import type { Transport } from '../transport/transport.ts'
+import type { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
 import type { Admission } from './admission.ts'
+import type { Refusals } from './refusals.ts'
 import type { CallResult } from './stages.ts'
 
 export interface Kit {
@@ -16,6 +21,15 @@ export interface Kit {
   readonly flights: Flights<CallResult>
   readonly events: Events
   readonly admission: Admission
+  readonly refusals: Refusals
+  /** What a caller of whom only a snapshot is left may do by now: what was taken from it since is not in it (S36). */
+  readonly callerNow: (caller: CallerSnapshot) => Caller
+  /** Aborted when the runtime no longer waits for what nobody asked for. */
+  readonly stopping: Abort
+  /** A wall clock that never goes back while this process lives: for how long ago something was, not for when. */
+  readonly steadyNow: () => number
+  /** There where other processes declare tools as well: makes live what they have; true when something changed. */
+  readonly refresh?: () => Promise<boolean>
   /** The transport of a type; undefined where this build has none (S33). */
   readonly transport: (type: ToolType) => Transport | undefined
 }

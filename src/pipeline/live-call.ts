@@ -38,6 +38,16 @@ export class LiveCall {
     return this.#received.call.id
   }
 
+  /** The entry it works on or waits for, once that is known. */
+  get entryId(): string | undefined {
+    return this.#received.held.entryId
+  }
+
+  /** Whether it runs its entry itself, and does not only wait for it. */
+  get owns(): boolean {
+    return this.#received.held.flight !== undefined
+  }
+
   get namespace(): string {
     return this.#received.caller.namespace
   }

@@ -26,9 +26,50 @@ export function knowEntry(state: Received, entryId: string): void {
   state.held.onEntry?.()
 }
 
+/** A run that takes up what an earlier life left behind, as long as nobody else has (S36). */
+export async function takeUp(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
+  const entry = await kit.ledger.find(state.scope, state.key)
+  if (entry === undefined) throw new Error(`entry ${state.resumed?.id} is gone`)
+  knowEntry(state, entry.id)
+  const stillOpen = entry.id === state.resumed?.id && entry.state === 'unknown'
+  return stillOpen ? advance(state, { continued: entry }) : { kind: 'end', result: resultOfEntry(entry) }
+}
+
 async function fromLedger(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
   const entry = await kit.ledger.find(state.scope, state.key)
-  return entry === undefined ? advance(state, { continued: undefined }) : fromEntry(state, entry)
+  if (entry === undefined) return advance(state, { continued: undefined })
+  // In this process, without a flight, it is about to be closed: its intent came too late, or it was taken over.
+  return isUnderWay(entry) && !state.call.dryRun ? joinElsewhere(state, entry, kit) : fromEntry(state, entry)
+}
+
+function isUnderWay(entry: Entry): boolean {
+  return entry.state === 'reserved' || entry.state === 'intended' || entry.state === 'sent'
+}
+
+const FIRST_LOOK_MS = 25
+const LONGEST_LOOK_MS = 500
+
+/** Somebody without a flight here works on this key: wait until it has settled it, or its lease has ended and somebody else has (S10). */
+async function joinElsewhere(state: Received, entry: Entry, kit: Kit): Promise<StageResult<Recalled>> {
+  if (differs(state, entry)) return conflict(state, entry)
+  knowEntry(state, entry.id)
+  const watch = kit.ledger.watch(entry)
+  try {
+    for (let look = FIRST_LOOK_MS; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
+      const left = state.listensUntil - kit.world.clock.monotonic()
+      if (left <= 0 || state.abort.aborted) break
+      await watch.changed(Math.min(look, left), state.abort)
+      const now = await kit.ledger.find(state.scope, state.key)
+      if (now === undefined) return advance(state, { continued: undefined })
+      if (!isUnderWay(now)) return fromEntry(state, now)
+    }
+  } finally {
+    watch.end()
+  }
+  if (state.abort.reason === 'canceled') {
+    return { kind: 'end', result: { ...underWay(entry.id, 'canceled'), failure: detached(entry.id) } }
+  }
+  return { kind: 'end', result: underWay(entry.id, 'running') }
 }
 
 /** Waits for the call that is already under way with this key (S10). */
@@ -37,7 +78,12 @@ export async function joinFlight(
   flight: Flight<CallResult>,
   kit: Kit,
 ): Promise<StageResult<Recalled>> {
-  if (differs(state, flight.entry)) return conflict(state, flight.entry)
+  if (differs(state, flight.entry)) {
+    // A flight that is not on disk may be about to learn that the key is another payload's: the disk decides.
+    const known = flight.entry.revision > 0 ? undefined : await kit.ledger.find(state.scope, state.key)
+    if (known === undefined || differs(state, known)) return conflict(state, known ?? flight.entry)
+    return fromLedger(state, kit)
+  }
   if (state.call.dryRun) return { kind: 'end', result: underWay(flight.entry.id, 'running') }
   knowEntry(state, flight.entry.id)
   const joined = await flight.join({ callId: state.call.id, until: state.listensUntil, abort: state.abort })
@@ -67,10 +113,13 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
       return { kind: 'suspend', result: { ...resultOfEntry(entry), state: 'awaiting-approval' } }
     case 'not-done':
     case 'unknown':
-      if (entry.outcome?.failure?.retryable === true) return advance(state, { continued: entry })
+      if (isReleased(entry)) return advance(state, { continued: entry })
       return entry.state === 'not-done'
         ? { kind: 'end', result: resultOfEntry(entry) }
         : blocked(state, entry)
+    case 'reconciling':
+    case 'commit-unknown':
+      return blocked(state, entry)
     case 'reserved':
     case 'intended':
     case 'sent':
@@ -80,10 +129,17 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
   }
 }
 
+/** S16: a retryable end, or an approval that expired or went stale, leaves the key to the next attempt. */
+function isReleased({ outcome }: Entry): boolean {
+  const failure = outcome?.failure
+  return failure?.retryable === true || failure?.id === 'approval-expired' || failure?.id === 'approval-stale'
+}
+
 /** Nobody knows whether the effect happened: the key is held until that is settled. */
 export function blocked(state: Received, entry: Entry, message?: string): StageResult<never> {
   const facts = {
     ...(message === undefined ? {} : { message }),
+    asking: entry.state === 'reconciling' || entry.outcome?.failure?.asking === true,
     details: { call_id: entry.callId, first_failure: entry.outcome?.failure?.id ?? 'interrupted' },
   }
   const ended = refuse(state, 'outcome-unknown', facts)
@@ -93,7 +149,7 @@ export function blocked(state: Received, entry: Entry, message?: string): StageR
     kind: 'end',
     result: {
       ...ended.result,
-      state: 'unknown',
+      state: entry.state === 'reconciling' ? 'reconciling' : 'unknown',
       effect: 'unknown',
       attempt,
       replayed: true,
@@ -105,13 +161,12 @@ export function blocked(state: Received, entry: Entry, message?: string): StageR
 
 function differs(state: Received, entry: Entry): boolean {
   const sameness = compareWithEntry(entry, state.call)
-  if (sameness === 'same-but-reworded') {
-    state.warnings.push(
-      'fields outside the identity differ from the first request with this key; the first one counts',
-    )
-  }
+  if (sameness === 'same-but-reworded' && !state.warnings.includes(REWORDED)) state.warnings.push(REWORDED)
   return sameness === 'different'
 }
+
+const REWORDED =
+  'fields outside the identity differ from the first request with this key; the first one counts'
 
 function conflict(state: Received, entry: Entry): StageResult<never> {
   return refuse(state, 'key-conflict', {

@@ -1,16 +1,28 @@
 // Makes a decoded call ready for the first stage.
 import type { Call } from '../contract/call.ts'
 import type { Caller } from '../contract/caller.ts'
+import type { Entry } from '../contract/entry.ts'
 import { scopeOf } from '../ledger/fingerprint.ts'
 import { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
 import type { FactSink, Received } from './stages.ts'
 
-export function receive(call: Call, caller: Caller, world: World, onFact: FactSink): Received {
+export function receive(
+  call: Call,
+  caller: Caller,
+  world: World,
+  onFact: FactSink,
+  resumed?: Entry,
+): Received {
   const receivedAt = world.clock.now()
   const startedAt = world.clock.monotonic()
   const left = call.deadlineUnixMs === undefined ? Number.POSITIVE_INFINITY : call.deadlineUnixMs - receivedAt
   return {
+    ...(resumed === undefined ? {} : { resumed }),
+    // Whoever had to agree has agreed, or it would not be taken up.
+    ...(resumed?.request?.undoes === undefined
+      ? {}
+      : { undoes: { ...resumed.request.undoes, approvalReasons: [] } }),
     call,
     caller,
     // S13: the explicit key, else the request id.
@@ -30,6 +42,8 @@ export function receive(call: Call, caller: Caller, world: World, onFact: FactSi
       onEntry: undefined,
       attempt: 0,
       started: false,
+      over: false,
+      onOver: undefined,
     },
     ...(call.dryRun ? { reports: [] } : {}),
   }

@@ -29,10 +29,10 @@ export function resolve(state: Recalled, kit: Kit): StageResult<Resolved> {
   const operation = Object.hasOwn(tool.operations, call.operation)
     ? tool.operations[call.operation]
     : undefined
-  if (operation === undefined) {
+  if (operation === undefined || (operation.internal && state.undoes === undefined)) {
     const unseen = hidden(state, tool)
     if (unseen !== undefined) return unseen
-    const operations = Object.keys(tool.operations)
+    const operations = Object.keys(tool.operations).filter((name) => !tool.operations[name]?.internal)
     return refuse(state, 'operation-unknown', {
       message: `'${tool.name}' has no operation '${call.operation}'; it has ${operations.join(', ')}`,
       details: { operation: call.operation, operations },

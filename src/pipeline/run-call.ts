@@ -1,5 +1,6 @@
 // The whole life of a call, top to bottom. Every door ends here.
 import type { Answer } from '../contract/answer.ts'
+import type { FailureId } from '../contract/failures.ts'
 import { createFailure } from '../contract/projection.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { errorPlace } from '../util/error-place.ts'
@@ -12,12 +13,14 @@ import { refusedFact, requestedFact } from './evidence.ts'
 import { execute } from './execute.ts'
 import type { Kit } from './kit.ts'
 import { permit } from './permit.ts'
-import { recall } from './recall.ts'
+import { recall, takeUp } from './recall.ts'
 import { resolve } from './resolve.ts'
 import { failedResult } from './result.ts'
+import { memberDenied, sagaClosed } from './saga-member.ts'
 import { settle } from './settle.ts'
 import type { CallResult, Claimed, Recalled, Received, StageResult } from './stages.ts'
 import { step } from './step.ts'
+import { commitCall } from './two-phase-call.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
@@ -28,13 +31,23 @@ export async function runCall(received: Received, kit: Kit): Promise<Answer> {
     emitEnded(received, answer, kit)
     return answer
   } finally {
-    received.held.slot?.leave()
-    received.held.flight?.release()
+    letGo(received)
+    received.held.over = true
+    received.held.onOver?.()
   }
 }
 
+function letGo({ held }: Received): void {
+  held.slot?.leave()
+  held.slot = undefined
+  held.flight?.release()
+  held.flight = undefined
+}
+
 async function story(received: Received, kit: Kit): Promise<Answer> {
-  const recalled = await step('recall', received, kit, recall)
+  const committed = received.call.operation === 'commit' ? await commitCall(received, kit) : undefined
+  if (committed !== undefined) return committed
+  const recalled = await step('recall', received, kit, received.resumed ? takeUp : recall)
   if (recalled.kind !== 'ok') return conclude(received, recalled.result, kit)
   const claimed = await decide(recalled.state, kit)
   if (claimed.kind !== 'ok') return conclude(received, claimed.result, kit)
@@ -45,6 +58,11 @@ async function story(received: Received, kit: Kit): Promise<Answer> {
   if (admitted.kind !== 'ok') return conclude(received, admitted.result, kit)
   if (received.call.dryRun) return conclude(received, wouldRun(received, 'allow'), kit)
   const executed = await step('execute', admitted.state, kit, execute)
+  if (executed.kind === 'again') {
+    // Another process had this key first: look again what it says by now.
+    letGo(received)
+    return story(received, kit)
+  }
   if (executed.kind !== 'ok') return conclude(received, executed.result, kit)
   const verified = step('verify', executed.state, kit, verify)
   if (verified.kind !== 'ok') return conclude(received, verified.result, kit)
@@ -54,7 +72,11 @@ async function story(received: Received, kit: Kit): Promise<Answer> {
 /** From what the key remembers to a claim on it. Taking a flight over makes every decision anew: it is about another entry. */
 async function decide(recalled: Recalled, kit: Kit): Promise<StageResult<Claimed>> {
   const resolved = step('resolve', recalled, kit, resolve)
-  if (resolved.kind !== 'ok') return resolved
+  if (resolved.kind !== 'ok') {
+    // Another process may have declared it a moment ago.
+    const missing = resolved.kind === 'end' && isNotHere(resolved.result.failure?.id)
+    return missing && (await kit.refresh?.()) === true ? decide(recalled, kit) : resolved
+  }
   emitStarted(resolved.state, kit)
   const permitted = step('permit', resolved.state, kit, permit)
   if (permitted.kind !== 'ok') return permitted
@@ -66,13 +88,21 @@ async function decide(recalled: Recalled, kit: Kit): Promise<StageResult<Claimed
   return claimed.kind === 'again' ? decide(claimed.state, kit) : claimed
 }
 
+function isNotHere(failure: FailureId | undefined): boolean {
+  return failure === 'tool-unknown' || failure === 'version-unmatched' || failure === 'operation-unknown'
+}
+
 /** Answered without a send of its own: refused, replayed, joined, or a dry run. Written behind (S34). */
 async function conclude(received: Received, result: CallResult, kit: Kit): Promise<Answer> {
   if (received.call.dryRun) return answerOf(received, dryResult(received, result), kit)
   const answer = answerOf(received, result, kit)
+  // The call was kept when its process ended; a run that did not come to a send has nothing to add (S36).
+  if (received.resumed !== undefined) return answer
   try {
     const record = recordOf(received, answer, result.entryId, kit)
-    const noted = kit.ledger.note(record, [refusedFact(received, result)])
+    const fact = refusedFact(received, result)
+    const facts = result.replayed ? [fact] : kit.refusals.count(record.namespace, record.id, fact)
+    const noted = kit.ledger.note(record, facts, memberDenied(received, result))
     if (kit.ledger.behind) await noted
     else noted.catch(ignoreFailedStore)
   } catch (error) {
@@ -95,10 +125,19 @@ async function suspend(state: Claimed, result: CallResult, kit: Kit): Promise<An
   const outcome = { failure: result.failure, sideEffects: [], warnings: result.warnings }
   try {
     const record = recordOf(state, answer, state.entry.id, kit)
-    const written = await kit.ledger.suspend(state.entry, record, approvalId, outcome, [
-      requestedFact(state, approvalId),
-    ])
-    if (written.kind === 'conflict') throw new Error(`key ${state.key} was claimed twice`)
+    const written = await kit.ledger.suspend(
+      state.entry,
+      record,
+      approvalId,
+      outcome,
+      [requestedFact(state, approvalId)],
+      approvalTtl(state, kit),
+    )
+    if (written.kind === 'conflict') {
+      if (written.on === 'saga') return conclude(state, sagaClosed(state).result, kit)
+      letGo(state)
+      return story(state, kit)
+    }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return answerOf(
@@ -112,6 +151,13 @@ async function suspend(state: Claimed, result: CallResult, kit: Kit): Promise<An
   state.held.flight = undefined
   return answer
 }
+
+/** How long somebody has to decide: never past the time the caller listens (S9). */
+function approvalTtl(state: Claimed, kit: Kit): number {
+  return Math.max(0, Math.min(APPROVAL_TTL_MS, state.listensUntil - kit.world.clock.monotonic()))
+}
+
+const APPROVAL_TTL_MS = 600_000
 
 /** A refusal of a dry run tells what every stage said, and leaves nothing that could be found by an id. */
 function dryResult(received: Received, result: CallResult): CallResult {

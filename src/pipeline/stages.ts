@@ -39,6 +39,8 @@ export interface CallResult {
   readonly warnings: readonly string[]
   readonly sideEffects: readonly JsonObject[]
   readonly commitToken?: string
+  /** Wall time after which it can no longer be committed. */
+  readonly commitBy?: number
   /** What the tool said it used. */
   readonly usage?: ToolUsage
   readonly entryId?: string
@@ -51,6 +53,11 @@ export type StageResult<T> =
   | { readonly kind: 'end'; readonly result: CallResult }
   /** The call leaves memory and goes on when somebody decides. */
   | { readonly kind: 'suspend'; readonly result: CallResult }
+
+/** Another process was faster: what was decided here was decided about another entry. */
+export interface Again {
+  readonly kind: 'again'
+}
 
 /** A fact about a call under way. */
 export type CallFact =
@@ -72,6 +79,9 @@ export interface Held {
   attempt: number
   /** Whether the start of the call was told. */
   started: boolean
+  /** The call is over; and what then remains to be done. */
+  over: boolean
+  onOver: (() => void) | undefined
 }
 
 /** One line of an explanation: what a stage answered, or would answer. */
@@ -82,7 +92,19 @@ export interface StageReport {
   readonly details: JsonObject
 }
 
+/** What a call undoes (S29). Only Writ itself makes such calls. */
+export interface Undoes {
+  readonly entryId: string
+  /** The key that the tool knows the undone call by. */
+  readonly toolKey: string
+  /** Why somebody has to agree, whatever the arguments are. */
+  readonly approvalReasons: readonly string[]
+}
+
 export interface Received {
+  readonly undoes?: Undoes
+  /** The entry of an earlier life that this run takes up; the call is the one that made it (S36). */
+  readonly resumed?: Entry
   readonly call: Call
   readonly caller: Caller
   readonly scope: string
@@ -168,7 +190,13 @@ export interface Execution {
   readonly failure?: Failure
   readonly sideEffects: readonly JsonObject[]
   readonly commitToken?: string
+  /** The tool's own word for what it has prepared (S26). */
+  readonly toolToken?: string
   readonly usage?: ToolUsage
+  /** Set when no reply but the tool's answer to a status query said that it is done. */
+  readonly asked?: true
+  /** Monotonic deadline of the last send: a stray one may arrive until then (S22). */
+  readonly lastDeadline?: number
   /** The entry as it is in the store; absent for reads, which have none until they settle. */
   readonly intended?: Entry
 }

@@ -84,13 +84,20 @@ function refusedByAllowlist(state: Permitted): StageResult<never> | undefined {
   const { netAllowlist } = state.call.constraints
   const { endpoint } = state.target.tool
   if (netAllowlist === undefined || endpoint === undefined) return undefined
-  const url = URL.parse(endpoint)
-  if (url !== null && allowsUrl(netAllowlist, url)) return undefined
+  const places = [endpoint, ...namedPlaces(state)].map((place) => URL.parse(place))
+  if (places.every((url) => url !== null && allowsUrl(netAllowlist, url))) return undefined
   return refuse(state, 'egress-denied', {
-    message: "the endpoint of the tool is outside the request's net_allowlist",
-    fix: "Leave net_allowlist out, or add the tool's origin.",
+    message: "an address of the tool is outside the request's net_allowlist",
+    fix: "Leave net_allowlist out, or add the tool's origins.",
     details: { path: '/constraints/net_allowlist' },
   })
+}
+
+/** Where the call may have to go later to be asked about, committed or taken back (S27). */
+function namedPlaces({ operation, target }: Permitted): readonly string[] {
+  const { statusQuery, twoPhase } = operation.effect
+  const names = [statusQuery?.operation, twoPhase?.prepare, twoPhase?.commit, twoPhase?.rollback]
+  return names.flatMap((name) => target.tool.operations[name ?? '']?.request?.url ?? [])
 }
 
 type ReadInput =

@@ -6,12 +6,13 @@ import { advance, type Executed, type Execution, type StageResult, type Verified
 
 export function verify(state: Executed): StageResult<Verified> {
   const { execution, operation, target } = state
+  const shown = operation.effect.twoPhase?.prepare ?? operation.name
   if (execution.failure !== undefined) return advance(state, { verified: true as const })
   const limit = target.tool.limits.outputBytes
   if (execution.bytes !== undefined && execution.bytes > limit) {
     return broken(state, 'output-too-large', { bytes: execution.bytes, limit_bytes: limit })
   }
-  const violations = target.outputs.get(operation.name)?.check(execution.output ?? null) ?? []
+  const violations = target.outputs.get(shown)?.check(execution.output ?? null) ?? []
   if (violations.length === 0) return advance(state, { verified: true as const })
   return broken(state, 'output-invalid', {
     violations: violations.map(({ path, message }) => ({ path, message })),
@@ -25,9 +26,11 @@ function broken(
 ): StageResult<Verified> {
   const { output: _, ...rest } = state.execution
   const readOnly = isReadOnly(state.operation.effect)
+  // What was only prepared can still be taken back, and is (S26).
+  const undone = rest.effect === 'prepared' ? 'not-done' : 'unknown'
   const execution: Execution = {
     ...rest,
-    effect: readOnly ? 'none' : 'unknown',
+    effect: readOnly ? 'none' : undone,
     failure: createFailure(id, { harmless: readOnly, details }),
   }
   return advance(state, { execution, verified: true as const })

@@ -72,7 +72,13 @@ export const EffectSchema = Type.Object(
         [
           Type.String({ minLength: 1 }),
           Type.Object(
-            { ...namedOperation, fencing: Type.Optional(Type.Boolean()), quiet: Type.Optional(Duration) },
+            {
+              ...namedOperation,
+              output: Type.Optional(Type.String()),
+              fencing: Type.Optional(Type.Boolean()),
+              quiet: Type.Optional(Duration),
+              deadline: Type.Optional(Duration),
+            },
             closed,
           ),
         ],

@@ -68,8 +68,6 @@ function field(
 const NO = ''
 const TYPE_REFUSED = 'calls are refused: this type is not built'
 const AUTH_REFUSED = 'calls are refused: credentials are not built'
-const TWO_PHASE_REFUSED = 'calls are refused: prepare and commit are not built'
-const NOT_ASKED = 'not asked: the outcome stays unknown'
 const NOT_POLLED = 'not polled'
 
 // biome-ignore format: a row reads as a row
@@ -194,28 +192,33 @@ export const FIELDS: readonly FieldRow[] = Object.freeze([
   field('spec.effect.idempotency.keyed.header', 'header name', 'Idempotency-Key', 'S22', 'now', 'Where the key is put.'),
   field('spec.effect.idempotency.keyed.retention', 'duration', NO, 'S22', 'now', 'How long it is remembered.'),
   field('spec.effect.idempotency.keyed.scope', 'tool, credential', 'credential', 'S22', 'with credentials, which are not built', 'credential: remembered per credential.'),
-  field('spec.effect.status_query', 'operation, or object', NO, '001 S22 S27', NOT_ASKED, 'How to ask whether it happened.'),
-  field('spec.effect.status_query.operation', 'name', NO, 'S27', NOT_ASKED, 'An operation of this tool.'),
-  field('spec.effect.status_query.method', 'GET, POST, PUT, PATCH, DELETE', 'GET', 'S27', NOT_ASKED, 'For http.'),
-  field('spec.effect.status_query.url', 'URL with {key} and {token}', NO, 'S27', NOT_ASKED, 'For http.'),
-  field('spec.effect.status_query.state', 'JSON pointer', NO, 'S27', NOT_ASKED, 'Where the answer says the state.'),
-  field('spec.effect.status_query.done', 'value or list', NO, 'S27', NOT_ASKED, 'States that mean it happened.'),
-  field('spec.effect.status_query.not_done', 'value or list', NO, 'S27', NOT_ASKED, 'States that mean it did not.'),
-  field('spec.effect.status_query.running', 'value or list', NO, 'S27', NOT_ASKED, 'States that mean ask again.'),
-  field('spec.effect.status_query.fencing', 'boolean', 'false', 'S22', NOT_ASKED, 'After not_done, later arrivals of this key fail.'),
-  field('spec.effect.status_query.quiet', 'duration', '5s', 'S22', NOT_ASKED, 'How long to wait past the deadline of the attempt before not_done is believed.'),
+  field('spec.effect.status_query', 'operation, or object', NO, '001 S22 S27', 'now', 'How to ask whether it happened.'),
+  field('spec.effect.status_query.operation', 'name', NO, 'S27', 'now', 'An operation of this tool. For http, give method and url.'),
+  field('spec.effect.status_query.method', 'GET, POST, PUT, PATCH, DELETE', 'GET; POST in other blocks', 'S27', 'now', 'For http. POST, PUT and PATCH carry {idempotency_key, commit_token, input} as JSON.'),
+  field('spec.effect.status_query.url', 'URL with {key} and {token}', NO, 'S27', 'now', 'For http: where it goes. {key} is the key that the tool was sent, {token} what it gave with its prepare. Covered by the allowed origins as the endpoint is.'),
+  field('spec.effect.status_query.state', 'JSON pointer', '/state', 'S27', 'now', 'Where the answer says the state.'),
+  field('spec.effect.status_query.done', 'value or list', 'done', 'S27', 'now', 'States that mean it happened.'),
+  field('spec.effect.status_query.not_done', 'value or list', 'not_done', 'S27', 'now', 'States that mean it did not.'),
+  field('spec.effect.status_query.running', 'value or list', 'running', 'S27', 'now', 'States that mean ask again. Any other state is no answer.'),
+  field('spec.effect.status_query.output', 'JSON pointer', '/output', 'S27', 'now', 'Where the answer has what the call would have returned.'),
+  field('spec.effect.status_query.fencing', 'boolean', 'false', 'S22', 'now', 'After not_done, later arrivals of this key fail.'),
+  field('spec.effect.status_query.quiet', 'duration', '5s', 'S22', 'now', 'How long to wait past the deadline of the attempt before not_done is believed.'),
+  field('spec.effect.status_query.deadline', 'duration', '24h', 'S9', 'now', 'How long the tool is asked before it is left to a person.'),
   field('spec.effect.refused_on', 'list of HTTP statuses', '400 401 403 404 405 406 413 415 422 429', 'S23', 'now', 'Statuses that mean the tool did nothing.'),
-  field('spec.effect.compensation', 'none, operation, or object', 'none', '001 S27', 'kept; nothing runs it by itself', 'How it is undone. Demanded for reversible-write (S50).', { aliases: ['spec.compensation'] }),
-  ...['operation', 'method', 'url', 'state', 'done', 'not_done', 'running'].map((name) =>
-    field(`spec.effect.compensation.${name}`, 'as in status_query', NO, 'S27', 'kept; nothing runs it by itself', 'As spec.effect.status_query.')),
-  field('spec.effect.compensation.tool', 'name', NO, '001', 'kept; nothing runs it by itself', 'Another tool that is the inverse.', { aliases: under('spec.effect.compensation', 'toolId', 'inverse-tool.toolId') }),
-  field('spec.effect.compensation.input_map', 'object', NO, '001', 'kept; nothing runs it by itself', 'Its input, from input and output of this call.', { aliases: under('spec.effect.compensation', 'inputMap', 'inverse-tool.inputMap') }),
-  field('spec.effect.compensation.requires_approval', 'boolean', 'false', '001', 'kept; nothing runs it by itself', 'Undoing asks a person first.', { aliases: under('spec.effect.compensation', 'requiresApproval', 'inverse-tool.requiresApproval') }),
-  field('spec.effect.two_phase', 'object', NO, '004 S26', TWO_PHASE_REFUSED, 'Prepare, then commit or roll back.'),
-  field('spec.effect.two_phase.prepare', 'as spec.effect.status_query', 'the call itself', '004 S27', TWO_PHASE_REFUSED, 'First phase; without fencing and quiet.'),
-  field('spec.effect.two_phase.commit', 'as spec.effect.status_query', NO, '004 S27', TWO_PHASE_REFUSED, 'Second phase; without fencing and quiet.'),
-  field('spec.effect.two_phase.rollback', 'as spec.effect.status_query', NO, '004 S27', TWO_PHASE_REFUSED, 'Undoes the first; without fencing and quiet.'),
-  field('spec.effect.two_phase.deadline', 'duration', NO, '004 S26', TWO_PHASE_REFUSED, 'Not committed by then: rolled back.'),
+  field('spec.effect.compensation', 'none, operation, or object', 'none', '001 S27', 'now', 'How it is undone. Demanded for reversible-write (S50).', { aliases: ['spec.compensation'] }),
+  field('spec.effect.compensation.operation', 'name', 'invoke, beside tool', 'S27', 'now', 'An operation of this tool, or of the one in tool.'),
+  ...['method', 'url'].map((name) =>
+    field(`spec.effect.compensation.${name}`, 'as in status_query', NO, 'S27', 'now', 'As spec.effect.status_query.')),
+  ...['state', 'done', 'not_done', 'running'].map((name) =>
+    field(`spec.effect.compensation.${name}`, 'as in status_query', NO, 'S27', 'not read', 'Has no meaning here.')),
+  field('spec.effect.compensation.tool', 'name', NO, '001', 'now', 'Another tool that is the inverse.', { aliases: under('spec.effect.compensation', 'toolId', 'inverse-tool.toolId') }),
+  field('spec.effect.compensation.input_map', 'object', NO, '001', 'now', 'Its input. Texts in it that begin with /input or /output are JSON pointers into {input, output} of the call. Without it: {idempotency_key, input}.', { aliases: under('spec.effect.compensation', 'inputMap', 'inverse-tool.inputMap') }),
+  field('spec.effect.compensation.requires_approval', 'boolean', 'false', '001', 'now', 'Undoing asks a person first.', { aliases: under('spec.effect.compensation', 'requiresApproval', 'inverse-tool.requiresApproval') }),
+  field('spec.effect.two_phase', 'object', NO, '004 S26', 'now', 'Prepare, then commit or roll back.'),
+  field('spec.effect.two_phase.prepare', 'as spec.effect.status_query', 'the call itself', '004 S27', 'now', 'First phase: {idempotency_key, input}. Its answer has a commit_token; the rest of it, or its preview, is what the caller sees.'),
+  field('spec.effect.two_phase.commit', 'as spec.effect.status_query', NO, '004 S27', 'now', 'Second phase: {idempotency_key, commit_token, input}. Sent once, never blindly again.'),
+  field('spec.effect.two_phase.rollback', 'as spec.effect.status_query', NO, '004 S27', 'now', 'Takes the first back; sent until it is acknowledged. Its done lists HTTP statuses beside 404 and 410 that mean that nothing is left to roll back.'),
+  field('spec.effect.two_phase.deadline', 'duration', '10m', '004 S26', 'now', 'Not committed by then: rolled back.'),
 
   field('spec.limits', 'object', NO, '001 004', 'now', 'A request may ask for less, never for more (S2).'),
   field('spec.limits.timeout_max', 'duration', NO, '004', 'now', 'Bounds the whole execution, all attempts and pauses.', { aliases: [{ path: 'spec.limits.timeout_ms_max', as: 'milliseconds' }] }),

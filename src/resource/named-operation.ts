@@ -1,73 +1,153 @@
-// Operations that a tool names for asking, committing and undoing (S27): each must say exactly one way, and one that is there.
+// Operations that a tool names for asking, committing and undoing (S27), as parts of its effect rule.
+import type { EffectRule, Repeat, Scalar, StatusQuery, TwoPhase } from '../contract/effect.ts'
 import { isPointer } from '../util/pointer.ts'
 import type { EffectDeclaration } from './effect-schema.ts'
+import {
+  type Declared,
+  type NamedRequests,
+  type TwoPhaseDeclaration,
+  Ways,
+  warnOfUnread,
+} from './named-way.ts'
 import type { Path } from './problem.ts'
+import { compensationOf } from './resolve-compensation.ts'
 import type { ResolveContext } from './resolve-context.ts'
+import type { EffectSource } from './resolve-effect.ts'
 
-type Named = Exclude<EffectDeclaration['status_query'] | EffectDeclaration['compensation'], undefined>
-
-export function checkNamedOperations(context: ResolveContext, effect: EffectDeclaration, path: Path): void {
-  const { status_query: query, compensation, two_phase: phases } = effect
-  if (query !== undefined) check(context, query, [...path, 'status_query'], true)
-  if (compensation !== undefined && compensation !== 'none')
-    check(context, compensation, [...path, 'compensation'], false)
-  for (const name of ['prepare', 'commit', 'rollback'] as const) {
-    const phase = phases?.[name]
-    if (phase !== undefined) check(context, phase, [...path, 'two_phase', name], false)
-  }
-  if (typeof query === 'object')
-    context.duration([...path, 'status_query', 'quiet'], query.quiet, QUIET_BOUNDS)
-  if (phases !== undefined)
-    context.duration([...path, 'two_phase', 'deadline'], phases.deadline, DEADLINE_BOUNDS)
+type NamedResolution = Pick<EffectRule, 'statusQuery' | 'twoPhase' | 'compensation'> & {
+  readonly requests: NamedRequests
 }
 
-const QUIET_BOUNDS = Object.freeze({ min: 0, max: 86_400_000 })
-const DEADLINE_BOUNDS = Object.freeze({ min: 1, max: 30 * 86_400_000 })
+const SECOND = 1_000
+const DAY = 86_400 * SECOND
+const QUIET_MS = 5 * SECOND
+const ASK_MS = DAY
+const COMMIT_MS = 600 * SECOND
+const QUIET_BOUNDS = Object.freeze({ min: 0, max: DAY })
+const DEADLINE_BOUNDS = Object.freeze({ min: 1, max: 30 * DAY })
+/** Nothing there any more is as good as rolled back. */
+const GONE: readonly number[] = [404, 410]
 
-function check(context: ResolveContext, named: Named, path: Path, asks: boolean): void {
+/** Whether the effect of the tool names this operation, so that it serves the others. */
+export function isNamedBy(effect: EffectDeclaration | undefined, operation: string): boolean {
+  if (effect === undefined) return false
+  const { status_query, compensation, two_phase } = effect
+  const all = [status_query, compensation, two_phase?.prepare, two_phase?.commit, two_phase?.rollback]
+  return all.some((named) => {
+    if (typeof named !== 'object') return named === operation
+    return named.operation === operation && !('tool' in named && named.tool !== undefined)
+  })
+}
+
+export function resolveNamed(context: ResolveContext, source: EffectSource, repeat: Repeat): NamedResolution {
+  const { effect = {}, path } = source
+  const requests: Record<string, NamedRequests[string]> = {}
+  const way = new Ways(context, source, requests)
+  const statusQuery = statusQueryOf(context, effect, [...path, 'status_query'], way)
+  const twoPhase = twoPhaseOf(context, effect.two_phase, [...path, 'two_phase'], way)
+  const compensation = compensationOf(context, source, [...path, 'compensation'], way)
+  return {
+    // A read is called again instead of being asked about.
+    ...(statusQuery === undefined || repeat === 'read' ? {} : { statusQuery }),
+    ...(twoPhase === undefined || repeat !== 'two-phase' ? {} : { twoPhase }),
+    ...(compensation === undefined ? {} : { compensation }),
+    requests,
+  }
+}
+
+function statusQueryOf(
+  context: ResolveContext,
+  { status_query: query }: EffectDeclaration,
+  path: Path,
+  way: Ways,
+): StatusQuery | undefined {
+  if (query === undefined) return undefined
   const { findings } = context
-  if (typeof named === 'string') {
-    checkOperation(context, named, path)
-    return
+  const read = typeof query === 'string' ? {} : query
+  for (const field of ['state', 'output'] as const) {
+    const text = read[field]
+    if (text !== undefined && !isPointer(text))
+      findings.error([...path, field], `'${text}' is no JSON pointer`, 'write it such as /status')
   }
-  const tool = 'tool' in named ? named.tool : undefined
-  const ways = [named.operation, named.url, tool].filter((way) => way !== undefined)
-  if (ways.length !== 1) {
-    const choices = asks ? 'operation or url' : 'operation, tool or url'
-    findings.error(path, `must have exactly one of ${choices}`, 'keep one')
+  const states = {
+    done: listOf(read.done ?? 'done'),
+    notDone: listOf(read.not_done ?? 'not_done'),
+    running: listOf(read.running ?? 'running'),
   }
-  if (named.operation !== undefined) checkOperation(context, named.operation, [...path, 'operation'])
-  if (named.url !== undefined) checkUrl(context, named.url, [...path, 'url'])
-  if (named.state !== undefined && !isPointer(named.state)) {
-    findings.error([...path, 'state'], `'${named.state}' is no JSON pointer`, 'write it such as /status')
-  }
-  if (asks && named.url !== undefined) {
-    for (const field of ['state', 'done', 'not_done'] as const) {
-      if (named[field] === undefined)
-        findings.error([...path, field], 'is missing: without it no answer can be read', 'add it')
-    }
+  const all = [...states.done, ...states.notDone, ...states.running]
+  const twice = all.find((state, index) => all.indexOf(state) !== index)
+  if (twice !== undefined)
+    findings.error(path, `the state '${twice}' has two meanings`, 'list each state once')
+  if (read.fencing === true && read.quiet !== undefined)
+    findings.warn(
+      [...path, 'quiet'],
+      'is not waited for: a tool that fences is believed at once',
+      'remove it',
+    )
+  return {
+    operation: way.operation('status', query, path),
+    state: read.state ?? '/state',
+    ...states,
+    output: read.output ?? '/output',
+    fencing: read.fencing ?? false,
+    quietMs: context.duration([...path, 'quiet'], read.quiet, QUIET_BOUNDS) ?? QUIET_MS,
+    deadlineMs: context.duration([...path, 'deadline'], read.deadline, DEADLINE_BOUNDS) ?? ASK_MS,
   }
 }
 
-function checkOperation({ spec, findings }: ResolveContext, name: string, path: Path): void {
-  const known = Object.keys(spec.operations ?? {})
-  if (!known.includes(name)) {
-    const choices = known.length === 0 ? 'declare it under operations' : `use one of ${known.join(', ')}`
-    findings.error(path, `the tool has no operation '${name}'`, choices)
+function listOf(states: Scalar | readonly Scalar[]): readonly Scalar[] {
+  return Array.isArray(states) ? [...new Set<Scalar>(states)] : [states as Scalar]
+}
+
+function twoPhaseOf(
+  context: ResolveContext,
+  phases: TwoPhaseDeclaration | undefined,
+  path: Path,
+  way: Ways,
+): TwoPhase | undefined {
+  if (phases === undefined) return undefined
+  const { prepare, commit, rollback } = phases
+  for (const name of ['prepare', 'commit', 'rollback'] as const)
+    warnOfUnread(context, phases[name], [...path, name], name === 'rollback')
+  if (sameWay(commit, rollback)) {
+    context.findings.error(
+      [...path, 'rollback'],
+      'is the same as commit',
+      'say what takes the prepared effect back',
+    )
+  }
+  const prepared = prepare === undefined ? undefined : way.operation('prepare', prepare, [...path, 'prepare'])
+  return {
+    ...(prepared === undefined ? {} : { prepare: prepared }),
+    commit: way.operation('commit', commit, [...path, 'commit']),
+    rollback: way.operation('rollback', rollback, [...path, 'rollback']),
+    rolledBackOn: rolledBackOn(context, rollback, [...path, 'rollback', 'done']),
+    deadlineMs: context.duration([...path, 'deadline'], phases.deadline, DEADLINE_BOUNDS) ?? COMMIT_MS,
   }
 }
 
-function checkUrl({ findings, type }: ResolveContext, text: string, path: Path): void {
-  // The braces of a placeholder are no URL characters in a host.
-  const url = URL.parse(text.replaceAll(/\{(?:key|token)\}/g, 'x'))
-  if (type !== 'http') findings.error(path, `is only read for type http, not ${type}`, 'name an operation')
-  else if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+function sameWay(a: Declared, b: Declared): boolean {
+  const text = (named: Declared) =>
+    typeof named === 'string' ? named : (named.operation ?? `${named.method ?? 'POST'} ${named.url ?? ''}`)
+  return text(a) === text(b)
+}
+
+/** The states of a rollback are HTTP statuses: there is nothing else to read in an acknowledgement. */
+function rolledBackOn(
+  { findings }: ResolveContext,
+  rollback: TwoPhaseDeclaration['rollback'],
+  path: Path,
+): number[] {
+  const listed = typeof rollback === 'object' && rollback.done !== undefined ? listOf(rollback.done) : []
+  const statuses = listed.filter(
+    (one): one is number => typeof one === 'number' && Number.isInteger(one) && one >= 400 && one <= 599,
+  )
+  if (statuses.length < listed.length) {
     findings.error(
       path,
-      'is no absolute http or https URL without user name',
-      'write it such as https://host/status/{key}',
+      'must be HTTP statuses from 400 to 599 that mean that nothing is left to roll back',
+      'write it such as [409]; 2xx, 404 and 410 mean it already',
     )
-  } else if (!/\{(?:key|token)\}/.test(text)) {
-    findings.error(path, 'does not say which call it is about', 'put {key} or {token} into it')
   }
+  return [...new Set([...GONE, ...statuses])].sort((a, b) => a - b)
 }

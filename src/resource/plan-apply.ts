@@ -170,6 +170,14 @@ function checkSameMeaning(
   for (const [name, operation] of Object.entries(before.operations)) {
     const now = tool.operations[name]?.effect
     if (now === undefined) continue
+    if (operation.internal) {
+      // What it means is in the effect that names it; where it goes is a place like the endpoint.
+      const [owner = ''] = name.split('$', 1)
+      const at = owner === '' ? ['spec', 'effect'] : ['spec', 'operations', owner, 'effect']
+      if (originOf(operation.request?.url) !== originOf(tool.operations[name]?.request?.url))
+        refuse(at, `names another place than ${tool.name} ${tool.version} does`, bump(tool.version))
+      continue
+    }
     const { identity: oldIdentity, ...oldEffect } = operation.effect
     const { identity, ...effect } = now
     const path = spec.operations === undefined ? ['spec', 'effect'] : ['spec', 'operations', name, 'effect']

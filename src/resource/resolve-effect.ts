@@ -3,7 +3,8 @@ import type { Determinism, EffectClass, EffectRule, Repeat } from '../contract/e
 import type { JsonObject } from '../util/json.ts'
 import type { EffectDeclaration } from './effect-schema.ts'
 import { mayHaveField, toPointer } from './input-field.ts'
-import { checkNamedOperations } from './named-operation.ts'
+import { resolveNamed } from './named-operation.ts'
+import type { NamedRequests } from './named-way.ts'
 import type { Path } from './problem.ts'
 import { MEMORY_BOUNDS, type ResolveContext } from './resolve-context.ts'
 import type { OperationClass } from './resolved-tool.ts'
@@ -30,31 +31,29 @@ export interface EffectSource {
   /** Only what was declared: a default taken from the risk earns nothing (S21). */
   readonly classes: readonly OperationClass[] | undefined
   readonly inputSchema: JsonObject | undefined
+  /** The operation whose own effect this is; empty for the effect of the tool. */
+  readonly owner: string
+  /** The effect of the tool names this operation: what it names is for the others. */
+  readonly serves: boolean
 }
 
-export function resolveEffect(context: ResolveContext, source: EffectSource): EffectRule {
+export interface ResolvedEffect {
+  readonly rule: EffectRule
+  /** Where named operations go that are no operation of the tool. */
+  readonly requests: NamedRequests
+}
+
+export function resolveEffect(context: ResolveContext, whole: EffectSource): ResolvedEffect {
+  const source = whole.serves ? { ...whole, effect: withoutNames(whole.effect) } : whole
   const { effect = {}, path } = source
   const effectClass = classOf(context, source)
   const repeat = repeatOf(effect, effectClass)
-  checkContradictions(context, source, effectClass, repeat)
-  checkNamedOperations(context, effect, path)
+  if (!source.serves) checkContradictions(context, source, effectClass, repeat)
   warnOfDefault(context, source)
   const keyed = keyedOf(context, effect, path)
   const identity = identityOf(context, source, effectClass)
-  if (effect.two_phase !== undefined) {
-    context.refuseCalls(
-      [...path, 'two_phase'],
-      'two-phase tools are not built',
-      'remove two_phase, or wait for it',
-    )
-  }
-  if (repeat === 'query') {
-    context.findings.warn(
-      [...path, 'status_query'],
-      'is not asked by this build: an outcome that is not known stays unknown',
-    )
-  }
-  return {
+  const { requests, ...named } = resolveNamed(context, source, repeat)
+  const rule: EffectRule = {
     class: effectClass,
     determinism: effect.determinism ?? determinismOf(repeat),
     repeat,
@@ -62,7 +61,16 @@ export function resolveEffect(context: ResolveContext, source: EffectSource): Ef
     ...(keyed === undefined || repeat !== 'keyed' ? {} : { keyed }),
     ...(identity === undefined ? {} : { identity }),
     refusedOn: [...new Set(effect.refused_on ?? REFUSED_ON)].sort((a, b) => a - b),
+    ...named,
   }
+  return { rule, requests }
+}
+
+/** Its own send is neither prepared, asked about nor undone, and is about no input of a caller. */
+function withoutNames(effect: EffectDeclaration | undefined): EffectDeclaration | undefined {
+  if (effect === undefined) return undefined
+  const { two_phase: _, status_query: __, compensation: ___, identity: ____, ...plain } = effect
+  return plain
 }
 
 function classOf(context: ResolveContext, { effect, classes }: EffectSource): EffectClass {
@@ -136,6 +144,27 @@ function checkContradictions(
   }
   if (repeat === 'read' && effect.two_phase !== undefined) {
     findings.error([...path, 'two_phase'], 'has nothing to commit: the tool only reads', 'remove two_phase')
+  }
+  if (effect.two_phase !== undefined && idempotency === 'natural') {
+    findings.error(
+      [...path, 'two_phase'],
+      'contradicts idempotency natural: what is harmless to repeat needs no commit',
+      'correct one of the two',
+    )
+  }
+  if (effect.two_phase !== undefined && typeof idempotency === 'object') {
+    findings.warn(
+      [...path, 'idempotency'],
+      'is not used beside two_phase: a prepare is always sent with its key',
+      'remove it',
+    )
+  }
+  if (repeat === 'read' && effect.status_query !== undefined) {
+    findings.warn(
+      [...path, 'status_query'],
+      'is never asked: the tool only reads, so it is called again instead',
+      'remove it',
+    )
   }
   if (
     classes !== undefined &&

@@ -4,6 +4,9 @@ import type { EffectClass } from '../contract/effect.ts'
 import type { JsonObject } from '../util/json.ts'
 import { compileSchema, SchemaError } from '../util/json-schema.ts'
 import { splitPointer } from '../util/pointer.ts'
+import { internalOperation } from './internal-operation.ts'
+import { isNamedBy } from './named-operation.ts'
+import type { NamedRequests } from './named-way.ts'
 import type { Path } from './problem.ts'
 import { PAUSE_BOUNDS, type ResolveContext, TIMEOUT_BOUNDS } from './resolve-context.ts'
 import { resolveEffect, resolveField } from './resolve-effect.ts'
@@ -27,13 +30,18 @@ export function resolveOperations(context: ResolveContext): Record<string, Resol
   const shared = resolveShared(context)
   const resolved: Record<string, ResolvedOperation> = {}
   const declared = spec.operations
-  if (declared === undefined) {
-    resolved[DEFAULT_OPERATION] = resolveOperation(context, shared, DEFAULT_OPERATION, {}, [])
+  const internal: Record<string, ResolvedOperation> = {}
+  const add = (name: string, operation: OperationDeclaration, path: Path) => {
+    const { requests, ...own } = resolveOperation(context, shared, name, operation, path)
+    resolved[name] = own.operation
+    for (const [key, request] of Object.entries(requests))
+      internal[key] ??= internalOperation(key, own.operation, request)
   }
+  if (declared === undefined) add(DEFAULT_OPERATION, {}, [])
   for (const [name, operation] of Object.entries(declared ?? {})) {
-    resolved[name] = resolveOperation(context, shared, name, operation, ['spec', 'operations', name])
+    add(name, operation, ['spec', 'operations', name])
   }
-  return resolved
+  return { ...resolved, ...internal }
 }
 
 /** What all operations take over, checked once. */
@@ -70,7 +78,7 @@ function resolveOperation(
   name: string,
   operation: OperationDeclaration,
   path: Path,
-): ResolvedOperation {
+): { readonly operation: ResolvedOperation; readonly requests: NamedRequests } {
   const { spec, findings } = context
   const at = path.length === 0 ? ['spec'] : path
   const inputSchema =
@@ -81,12 +89,14 @@ function resolveOperation(
     (operation.output_schema === undefined ? shared.outputSchema : undefined)
   const classes = operation.operation_classes ?? spec.operation_classes
   const effect = operation.effect ?? spec.effect
-  const rule = resolveEffect(context, {
+  const { rule, requests } = resolveEffect(context, {
     effect,
     path:
       operation.effect === undefined && spec.effect !== undefined ? ['spec', 'effect'] : [...at, 'effect'],
     classes: classes === undefined ? undefined : distinct(classes),
     inputSchema,
+    owner: operation.effect === undefined ? '' : name,
+    serves: operation.effect === undefined && isNamedBy(spec.effect, name),
   })
   const timeoutMs =
     context.duration([...at, 'timeout'], operation.timeout, TIMEOUT_BOUNDS) ?? shared.timeoutMs
@@ -102,7 +112,7 @@ function resolveOperation(
     )
   }
   refuseOwnLimits(context, operation, at)
-  return {
+  const resolved: ResolvedOperation = {
     name,
     description: operation.description ?? spec.description ?? '',
     ...(inputSchema === undefined ? {} : { inputSchema }),
@@ -119,6 +129,7 @@ function resolveOperation(
     ],
     harmlessErrors: distinct([...shared.harmlessErrors, ...harmlessOf(operation.errors ?? [])]),
   }
+  return { operation: resolved, requests }
 }
 
 /** For permission only. A declared effect says what the operation is; else seed 002's reading of the risk (S21). */

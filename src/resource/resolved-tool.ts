@@ -58,6 +58,10 @@ export interface ResolvedOperation {
   readonly approvalTriggers: readonly ApprovalTrigger[]
   /** Errors that the tool declares to mean that nothing happened (S23). */
   readonly harmlessErrors: readonly string[]
+  /** For type http: where it goes in place of the endpoint. `{key}` and `{token}` are filled in (S27). */
+  readonly request?: { readonly method: string; readonly url: string }
+  /** Made from a named operation: nobody can call it. */
+  readonly internal?: true
 }
 
 export interface ResolvedTool {

@@ -4,10 +4,10 @@ import type { Call, Trace } from '../contract/call.ts'
 import type { RefusedCall } from '../contract/dialect/dialect.ts'
 import type { Failure } from '../contract/failure.ts'
 import { KEY_MAX_LENGTH } from '../contract/schema/common.ts'
-import { isJsonObject, type Json, type JsonObject, type Violation } from '../util/json.ts'
-import { parseStrictJson } from '../util/strict-json.ts'
+import { isJsonObject, type Json } from '../util/json.ts'
 import { readBody } from './body.ts'
 import type { Edge } from './edge.ts'
+import { parseBody } from './json-body.ts'
 import { Refusal, type RefusalOptions } from './refusal.ts'
 import { failureOf, readTraceparent, unreadCall } from './reply.ts'
 
@@ -40,32 +40,6 @@ export async function readCallRequest(edge: Edge, request: FastifyRequest): Prom
   if (!key.ok) return refuseCall(key.refusal, { ...decoded.call, ...trace })
   if (trace === undefined && key.key === undefined) return decoded
   return { ok: true, call: { ...decoded.call, ...trace, ...(key.key === undefined ? {} : { key: key.key }) } }
-}
-
-function parseBody(bytes: Buffer): Json {
-  const parsed = parseStrictJson(bytes)
-  if (parsed.ok) return parsed.value
-  if (parsed.kind === 'rule') throw new Refusal(invalid(parsed.violations))
-  const [first] = parsed.violations
-  throw new Refusal({
-    failure: 'body-unreadable',
-    message: `The body ${first?.message ?? 'is not readable'}.`,
-    details: { violations: listed(parsed.violations) },
-  })
-}
-
-function invalid(violations: readonly Violation[]): RefusalOptions {
-  const [first] = violations
-  const where = first === undefined ? '' : `: ${first.path || 'it'} ${first.message}`
-  return {
-    failure: 'envelope-invalid',
-    message: `The body is not a valid request${where}.`,
-    details: { violations: listed(violations) },
-  }
-}
-
-function listed(violations: readonly Violation[]): JsonObject[] {
-  return violations.map(({ path, message }) => ({ path, message }))
 }
 
 /** Nothing of the request could be read, so that the answer can only be in the native dialect. */

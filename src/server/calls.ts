@@ -7,20 +7,25 @@ import { encodeCallResource } from '../contract/dialect/call-resource.ts'
 import { encodeAnswer } from '../contract/dialect/encode-answer.ts'
 import { httpStatusOf } from '../contract/projection.ts'
 import { isNamespace } from '../resource/name.ts'
+import { StoreUnavailable } from '../runtime.ts'
 import type { CallerDoor, CallHandle } from '../runtime-api.ts'
 import { isUuid } from '../util/uuid.ts'
 import { askedNamespace, refuseNamespace } from './auth.ts'
 import { readCallRequest } from './call-request.ts'
+import { decodeCursor, pageOf } from './cursor.ts'
 import type { CallerExchange, Edge, Route } from './edge.ts'
 import { answers, CALL_REQUEST_BODY, json, parameter, REFUSALS, ref } from './openapi-parts.ts'
-import { type Preference, readPrefer } from './prefer.ts'
+import { NO_PREFERENCE, type Preference, readPrefer } from './prefer.ts'
 import { readCount, readQuery, refuseQuery } from './query.ts'
-import { Refusal } from './refusal.ts'
-import { sendJson, setRetryAfter, withFix } from './reply.ts'
+import { retryAfterOf, sendJson, setCommitBy, setRetryAfter, withFix } from './reply.ts'
+import { callIdOf, callUnknown, locationOf, sendRecord } from './shown-call.ts'
+import { waitForEnd } from './wait-for-end.ts'
 
 const STATES: readonly string[] = [...OUTCOMES, ...OPEN_STATES]
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 200
+/** Longer than this no proxy keeps a request open; whoever still wants to know asks again. */
+const WAIT_MAX_S = 300
 
 export function callRoutes(edge: Edge): readonly Route[] {
   const { runtime } = edge
@@ -37,24 +42,20 @@ export function callRoutes(edge: Edge): readonly Route[] {
     }
     const handle = door.start(asked.call)
     // A dry run leaves nothing behind that could be found later (S17).
-    const respondAsync = prefer.respondAsync && !asked.call.dryRun
-    if (respondAsync) await handle.accepted()
-    else listenForHangUp(reply, handle)
-    const answer = await handle.answer(asked.call.dryRun ? {} : waitOf(prefer))
-    if (showsResource(answer, respondAsync)) await sendOpen(reply, door, handle, prefer)
-    else sendAnswer(reply, door, dialect, answer, { onRecord: !asked.call.dryRun })
+    const { dryRun } = asked.call
+    const wanted = dryRun ? NO_PREFERENCE : prefer
+    const early = wanted.respondAsync && (await isKept(handle))
+    if (!early) listenForHangUp(reply, handle)
+    let answer = await handle.answer(early || !wanted.respondAsync ? waitOf(wanted) : {})
+    // Nobody can be told to look for it later: what cannot be promised is waited for, as if it had not been asked for.
+    if (!early && showsResource(answer, false) && !(await isKept(handle))) answer = await handle.answer()
+    const record = showsResource(answer, early) ? await shownCall(door, handle, answer) : undefined
+    if (record === undefined) sendAnswer(reply, door, dialect, answer, { onRecord: !dryRun })
+    else sendOpen(reply, record, wanted)
   }
 
-  async function sendOpen(
-    reply: FastifyReply,
-    door: CallerDoor,
-    handle: CallHandle,
-    prefer: Preference,
-  ): Promise<void> {
-    if (!prefer.respondAsync) await handle.accepted()
-    const record = await door.getCall(handle.id)
-    if (record === undefined) throw new Error(`bug: the accepted call ${handle.id} cannot be found`)
-    reply.header('location', locationOf(handle.id, record.namespace))
+  function sendOpen(reply: FastifyReply, record: CallRecord, prefer: Preference): void {
+    reply.header('location', locationOf(record.id, record.namespace))
     reply.header(
       'preference-applied',
       prefer.respondAsync ? 'respond-async' : `wait=${(prefer.waitMs ?? 0) / 1000}`,
@@ -62,9 +63,8 @@ export function callRoutes(edge: Edge): readonly Route[] {
     sendRecord(reply, 202, record)
   }
 
-  async function find({ caller, params }: CallerExchange): Promise<CallRecord> {
-    const id = params.id ?? ''
-    const record = isUuid(id) ? await runtime.as(caller).getCall(id.toLowerCase()) : undefined
+  async function find(exchange: CallerExchange): Promise<CallRecord> {
+    const record = await runtime.as(exchange.caller).getCall(callIdOf(exchange))
     if (record === undefined) throw callUnknown()
     return record
   }
@@ -117,22 +117,21 @@ export function callRoutes(edge: Edge): readonly Route[] {
         if (query.state !== undefined && !STATES.includes(query.state)) {
           throw refuseQuery([{ path: '/query/state', message: `is none of ${STATES.join(', ')}` }])
         }
-        const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
-        // One more than shown tells whether there is a next page.
-        const records = await runtime.as(caller).listCalls({
-          limit: limit + 1,
-          ...(query.state === undefined ? {} : { state: query.state }),
-          ...(query.tool === undefined ? {} : { tool: query.tool }),
-          ...(query.request_id === undefined ? {} : { requestId: query.request_id }),
-          ...(query.actor === undefined ? {} : { actor: query.actor }),
-          ...(before === undefined ? {} : { before }),
-        })
-        const page = records.slice(0, limit)
-        const last = page.at(-1)
-        sendJson(reply, 200, {
-          calls: page.map(encodeCallResource),
-          next_cursor: records.length > limit && last !== undefined ? encodeCursor(last.id) : null,
-        })
+        const before = query.cursor === undefined ? undefined : decodeCursor('calls', query.cursor, isUuid)
+        const { rows, next_cursor } = await pageOf(
+          'calls',
+          { limit, ...(before === undefined ? {} : { before }) },
+          (page) =>
+            runtime.as(caller).listCalls({
+              ...page,
+              ...(query.state === undefined ? {} : { state: query.state }),
+              ...(query.tool === undefined ? {} : { tool: query.tool }),
+              ...(query.request_id === undefined ? {} : { requestId: query.request_id }),
+              ...(query.actor === undefined ? {} : { actor: query.actor }),
+            }),
+          ({ id }) => id,
+        )
+        sendJson(reply, 200, { calls: rows.map(encodeCallResource), next_cursor })
       },
       doc: {
         operationId: 'listCalls',
@@ -160,14 +159,25 @@ export function callRoutes(edge: Edge): readonly Route[] {
       access: 'caller',
       whileDraining: true,
       async handle(exchange) {
-        readQuery(exchange.request.query, [])
-        sendRecord(exchange.reply, 200, await find(exchange))
+        const { request, reply } = exchange
+        const query = readQuery(request.query, ['wait'])
+        const ms = (query.wait === undefined ? 0 : readCount('wait', query.wait, 0, WAIT_MAX_S)) * 1000
+        const record = await find(exchange)
+        const look = () => runtime.as(exchange.caller).getCall(record.id)
+        sendRecord(reply, 200, ms === 0 ? record : await waitForEnd(edge, record, { ms, reply, look }))
       },
       doc: {
         operationId: 'getCall',
         summary: 'Show a call',
         tags: ['calls'],
-        parameters: [parameter('path', 'id', "Writ's own id of the call.", { format: 'uuid' })],
+        parameters: [
+          parameter('path', 'id', "Writ's own id of the call.", { format: 'uuid' }),
+          parameter('query', 'wait', 'Seconds to wait for the end of a call that is open.', {
+            type: 'integer',
+            minimum: 1,
+            maximum: WAIT_MAX_S,
+          }),
+        ],
         responses: { 200: { description: 'The call.', ...json(ref('call')) }, ...REFUSALS },
       },
     },
@@ -199,6 +209,34 @@ export function callRoutes(edge: Edge): readonly Route[] {
       },
     },
   ]
+}
+
+/** False while the store cannot be reached. The call goes on all the same, and only its answer says whether it was sent. */
+async function isKept(handle: CallHandle): Promise<boolean> {
+  try {
+    await handle.accepted()
+    return true
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return false
+    throw error
+  }
+}
+
+/** The call as a resource; undefined where its answer is there, and the store that has the resource is not. */
+async function shownCall(
+  door: CallerDoor,
+  handle: CallHandle,
+  { state }: Answer,
+): Promise<CallRecord | undefined> {
+  try {
+    const record = await door.getCall(handle.id)
+    if (record === undefined) throw new Error(`bug: the accepted call ${handle.id} cannot be found`)
+    return record
+  } catch (error) {
+    // What still runs is shown without the store: this one came to no send, and nobody knows what became of its intent.
+    if (!(error instanceof StoreUnavailable) || state === 'running') throw error
+    return undefined
+  }
 }
 
 function waitOf(prefer: Preference): { waitMs?: number } {
@@ -236,18 +274,9 @@ function sendAnswer(
   const { onRecord = true } = shown
   if (onRecord) reply.header('writ-call-id', answer.callId)
   if (onRecord && !answer.final) reply.header('location', locationOf(answer.callId, door.caller.namespace))
-  setRetryAfter(reply, answer.failure?.details.retry_after_ms)
+  if (answer.failure !== undefined) setRetryAfter(reply, retryAfterOf(answer.failure))
+  setCommitBy(reply, answer.commitBy)
   sendJson(reply, shown.status ?? httpStatusOf(answer), withFix(encodeAnswer(dialect, answer), shown.fix))
-}
-
-function sendRecord(reply: FastifyReply, status: number, record: CallRecord): void {
-  reply.header('writ-call-id', record.id)
-  sendJson(reply, status, encodeCallResource(record))
-}
-
-/** Names the namespace where a request without one would look elsewhere. */
-function locationOf(id: string, namespace: string): string {
-  return `/v1/calls/${id}${namespace === 'default' ? '' : `?namespace=${encodeURIComponent(namespace)}`}`
 }
 
 /** The admin may name the namespace in the body, too; a call is found again where it ran. */
@@ -264,26 +293,4 @@ function refuseTwoNamespaces(call: { readonly namespace?: string }, asked: strin
     'The request and its body name two namespaces.',
     'Send one of the two, or the same in both.',
   )
-}
-
-function callUnknown(): Refusal {
-  return new Refusal({
-    failure: 'envelope-invalid',
-    status: 404,
-    message: 'No such call in this namespace that the caller may see.',
-    fix: 'Check the id and the namespace; GET /v1/calls?request_id= finds a call by the id its caller chose.',
-    details: { violations: [{ path: '/path/id', message: 'is no call that the caller may see' }] },
-  })
-}
-
-function encodeCursor(id: string): string {
-  return Buffer.from(`calls:${id}`).toString('base64url')
-}
-
-function decodeCursor(cursor: string): string {
-  const [kind, id = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':')
-  if (kind === 'calls' && isUuid(id)) return id
-  throw refuseQuery([
-    { path: '/query/cursor', message: 'is no cursor of this list; take next_cursor as it was given' },
-  ])
 }

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { SCHEMAS, type SchemaName } from '../contract/schema/registry.ts'
 import type { Json, JsonObject } from '../util/json.ts'
+import { EFFECT_SCHEMAS } from './effect-schema.ts'
 
 /** Shapes that only this API has. */
 const DiffEntrySchema = Type.Object(
@@ -111,6 +112,20 @@ const CallListSchema = Type.Object(
   { title: 'Page of calls' },
 )
 
+const AuditHeadSchema = Type.Object(
+  {
+    kind: Type.Literal('checkpoint'),
+    number: Type.Integer({ minimum: 1 }),
+    at: Type.Number({ description: 'Epoch milliseconds.' }),
+    hash: Type.String({ description: 'SHA-256 of `body`, in hex.' }),
+    key_id: Type.String({ description: 'First 16 hex digits of the SHA-256 of the public key.' }),
+    signature: Type.String({ description: 'Ed25519 over `body`, in base64url.' }),
+    body: Type.String({ description: 'The signed text: JSON that says where every chain ended.' }),
+    public_key: Type.String({ description: 'DER (SPKI) in base64.' }),
+  },
+  { title: 'Head of the evidence' },
+)
+
 const OWN = {
   'call-list': CallListSchema,
   resource: ResourceSchema,
@@ -118,6 +133,8 @@ const OWN = {
   'apply-result': ApplyResultSchema,
   explanation: ExplanationSchema,
   readiness: HealthSchema,
+  'audit-head': AuditHeadSchema,
+  ...EFFECT_SCHEMAS,
 } as const
 
 type ComponentName = SchemaName | keyof typeof OWN

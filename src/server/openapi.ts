@@ -45,7 +45,9 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
     servers: [{ url: '/' }],
     tags: [
       { name: 'calls', description: 'Calling tools.' },
+      { name: 'sagas', description: 'Calls that stand or fall together.' },
       { name: 'resources', description: 'What tools there are.' },
+      { name: 'audit', description: 'What was decided and done, to be verified elsewhere.' },
       { name: 'operation', description: 'Running the server.' },
     ],
     paths,

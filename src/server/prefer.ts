@@ -21,7 +21,7 @@ export function readPrefer(header: string | string[] | undefined): Preference {
   return waitMs === undefined ? { respondAsync } : { respondAsync, waitMs }
 }
 
-const NO_PREFERENCE: Preference = Object.freeze({ respondAsync: false })
+export const NO_PREFERENCE: Preference = Object.freeze({ respondAsync: false })
 
 function readWait(value: string): number {
   const bare = value.replace(/^"(.*)"$/, '$1')

@@ -1,16 +1,18 @@
-// Query parameters: known ones only, each at most once.
+// Query parameters: known ones only, each at most once unless it is a list.
 import { Refusal } from './refusal.ts'
 
-/** `namespace` is read by auth and allowed everywhere. */
+/** `namespace` is read by auth and allowed everywhere. What is in `lists` may be repeated; see `readList`. */
 export function readQuery<Name extends string>(
   query: unknown,
   names: readonly Name[],
+  lists: readonly string[] = [],
 ): Partial<Readonly<Record<Name, string>>> {
   const given = query as Readonly<Record<string, unknown>>
   const violations: { path: string; message: string }[] = []
   for (const [name, value] of Object.entries(given)) {
+    if (lists.includes(name)) continue
     if (name !== 'namespace' && !(names as readonly string[]).includes(name)) {
-      const known = [...names, 'namespace'].join(', ')
+      const known = [...names, ...lists, 'namespace'].join(', ')
       violations.push({ path: `/query/${name.slice(0, 64)}`, message: `is not known here; known: ${known}` })
     } else if (typeof value !== 'string') {
       violations.push({ path: `/query/${name}`, message: 'is given more than once' })
@@ -18,6 +20,21 @@ export function readQuery<Name extends string>(
   }
   if (violations.length > 0) throw refuseQuery(violations)
   return given as Partial<Readonly<Record<Name, string>>>
+}
+
+/** Every value of a parameter that may be repeated, each of them one of `allowed`; undefined where it is absent. */
+export function readList<Value extends string>(
+  query: unknown,
+  name: string,
+  allowed: readonly Value[],
+): readonly Value[] | undefined {
+  const value = (query as Readonly<Record<string, unknown>>)[name]
+  if (value === undefined) return undefined
+  const values = [...new Set(Array.isArray(value) ? value : [value])]
+  if (values.some((one) => !(allowed as readonly unknown[]).includes(one))) {
+    throw refuseQuery([{ path: `/query/${name}`, message: `is none of ${allowed.join(', ')}` }])
+  }
+  return values as Value[]
 }
 
 export function readFlag(name: string, value: string | undefined): boolean {

@@ -71,7 +71,7 @@ function fastifyPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-function shuttingDown(): Refusal {
+export function shuttingDown(): Refusal {
   return new Refusal({
     failure: 'tool-unhealthy',
     message: 'The server is shutting down and takes no new work. Nothing was run.',

@@ -5,10 +5,13 @@ import type { Runtime } from '../runtime-api.ts'
 import type { World } from '../util/world.ts'
 import type { Authenticate } from './admin-token.ts'
 import { applyRoutes } from './apply.ts'
+import { auditRoutes } from './audit.ts'
 import { CallerGone } from './body.ts'
+import { callActionRoutes } from './call-actions.ts'
 import { callRoutes } from './calls.ts'
 import { answerClientError } from './client-error.ts'
 import type { Edge, Route, ServerMetrics } from './edge.ts'
+import { entryRoutes } from './entries.ts'
 import { explainRoutes } from './explain.ts'
 import { healthRoutes } from './health.ts'
 import { discardRest } from './linger.ts'
@@ -16,9 +19,11 @@ import { listen } from './listen.ts'
 import { openapiRoute } from './openapi.ts'
 import { Refusal } from './refusal.ts'
 import { SAFE_HEADERS, sendRefusal } from './reply.ts'
-import { hostMissing, registerRoutes, routeUnknown } from './routing.ts'
+import { hostMissing, registerRoutes, routeUnknown, shuttingDown } from './routing.ts'
+import { sagaRoutes } from './sagas.ts'
 import { toolRoutes } from './tools.ts'
 import { refusalOf } from './unexpected.ts'
+import { verifyRoutes } from './verify.ts'
 
 export interface ServerOptions {
   readonly runtime: Runtime
@@ -62,10 +67,11 @@ export interface Server {
   /** Resolves once requests are taken. */
   listen(): Promise<{ readonly url: string }>
   /**
-   * Takes no new connections and no new calls; resolves when every request under way is answered. A peer that never ends
-   * its request holds this up: bound the wait, then `close`.
+   * Takes no new calls from now on: they are told to come back. Until `ended` resolves, which is when the last call has
+   * ended, connections are still taken, so that whoever asks is answered and not cut off. Resolves when every request
+   * under way is answered. A peer that never ends its request holds this up: bound the wait, then `close`.
    */
-  drain(): Promise<void>
+  drain(ended?: Promise<unknown>): Promise<void>
   /** Ends what is left, at once. */
   close(): Promise<void>
 }
@@ -140,6 +146,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       return
     }
     const refusal = error instanceof Refusal ? error.options : refusalOf(error)
+    // The runtime may be closed by now: what it throws then is no fault, and nothing was done.
+    const isOurs = refusal.failure === 'internal' || refusal.failure === 'intent-not-recorded'
+    if (isOurs && draining && request.method === 'GET') {
+      sendRefusal(edge, request, reply, shuttingDown().options)
+      return
+    }
     // A fault of ours: what it was is for the log, never for the caller.
     if (refusal.failure === 'internal') {
       const { method, routeOptions } = request
@@ -150,9 +162,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const routes: readonly Route[] = [
     ...callRoutes(edge),
+    ...callActionRoutes(edge),
+    ...entryRoutes(edge),
+    ...sagaRoutes(edge),
     ...toolRoutes(edge),
+    ...verifyRoutes(edge),
     ...applyRoutes(edge),
     ...explainRoutes(edge),
+    ...auditRoutes(edge),
     ...healthRoutes(edge),
     openapiRoute(() => routes),
   ]
@@ -163,14 +180,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   let closing: Promise<void> | undefined
   return {
     listen: () => listen(app.server, options.host, options.port),
-    drain() {
-      drain ??= new Promise((resolve) => {
-        draining = true
-        drained = resolve
+    drain(ended = Promise.resolve()) {
+      draining = true
+      drain ??= (async () => {
+        await Promise.allSettled([ended])
+        const answered = new Promise<void>((resolve) => {
+          drained = resolve
+        })
         app.server.close()
         app.server.closeIdleConnections()
-        if (underWay === 0) resolve()
-      })
+        if (underWay > 0) await answered
+      })()
       return drain
     },
     close() {

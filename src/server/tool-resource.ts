@@ -36,16 +36,18 @@ export function resourceOfNative(tool: ResolvedTool): JsonObject {
       capabilities: tool.capabilities,
       risk_level: tool.riskLevel,
       operations: Object.fromEntries(
-        Object.values(tool.operations).map((operation) => [
-          operation.name,
-          {
-            description: operation.description,
-            ...(operation.inputSchema === undefined ? {} : { input_schema: operation.inputSchema }),
-            ...(operation.outputSchema === undefined ? {} : { output_schema: operation.outputSchema }),
-            operation_classes: operation.classes,
-            effect: { class: operation.effect.class, determinism: operation.effect.determinism },
-          },
-        ]),
+        Object.values(tool.operations)
+          .filter((operation) => !operation.internal)
+          .map((operation) => [
+            operation.name,
+            {
+              description: operation.description,
+              ...(operation.inputSchema === undefined ? {} : { input_schema: operation.inputSchema }),
+              ...(operation.outputSchema === undefined ? {} : { output_schema: operation.outputSchema }),
+              operation_classes: operation.classes,
+              effect: { class: operation.effect.class, determinism: operation.effect.determinism },
+            },
+          ]),
       ),
     },
     status: { digest: tool.digest },

@@ -1,7 +1,16 @@
-// What the framework throws, in our words. Anything unknown is a fault of ours, and its text stays here.
+// What the framework and the store throw, in our words. Anything unknown is a fault of ours, and its text stays here.
+import { StoreUnavailable } from '../runtime.ts'
 import type { RefusalOptions } from './refusal.ts'
 
 export function refusalOf(error: unknown): RefusalOptions {
+  // Whatever a request may have sent, it tells of by itself: what ends up here came to nothing.
+  if (error instanceof StoreUnavailable) {
+    return {
+      failure: 'intent-not-recorded',
+      // The store's own words name hosts and files.
+      message: 'The store cannot be reached; nothing was sent by this request.',
+    }
+  }
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':

@@ -1,24 +1,33 @@
-// Puts a store together from what an engine brings: synchronous reads, and a way to make a batch of operations durable.
+// Puts a store together from what an engine brings: reads, and a way to make a batch of operations durable.
+import type { CallRecord } from '../contract/call.ts'
+import type { Entry } from '../contract/entry.ts'
 import type { World } from '../util/world.ts'
 import {
   type ApplyResult,
   type CallStore,
+  type CheckpointRow,
+  type DueTimer,
   type EntryStore,
-  type EvidenceRecord,
   type EvidenceStore,
   IllegalWrite,
   type LedgerWrite,
+  type Life,
+  type LifeStore,
+  type NewEvidence,
+  type Peers,
   type ResourceChange,
   type ResourceStore,
+  type SagaStore,
   type Store,
   StoreUnavailable,
+  type TimerStore,
   type WriteResult,
 } from './store.ts'
 import { createWriteQueue, type Refused, type WriteQueue } from './write-queue.ts'
 
-/** Everything that changes a store. A batch of these is one transaction. */
+/** Everything that changes a store. A batch of these is one transaction, on behalf of one life, and renews its lease. */
 export type StoreOp =
-  /** A life begins: names the end of the one before in evidence. */
+  /** A life begins: names the end of the one before, and the last checkpoint, in evidence. */
   | { readonly kind: 'start'; readonly at: number }
   | { readonly kind: 'write'; readonly write: LedgerWrite }
   | {
@@ -26,22 +35,42 @@ export type StoreOp =
       readonly namespace: string
       readonly changes: readonly ResourceChange[]
       readonly at: number
-      readonly evidence: readonly EvidenceRecord[]
+      readonly evidence: readonly NewEvidence[]
     }
   | { readonly kind: 'erase' | 'forget'; readonly before: number; readonly limit: number }
+  | { readonly kind: 'adopt-entries' | 'adopt-calls' | 'claim-timers'; readonly limit: number }
+  | { readonly kind: 'cancel'; readonly namespace: string; readonly id: string }
+  | { readonly kind: 'renew'; readonly over: Readonly<Record<string, number>>; readonly seen: number }
+  | { readonly kind: 'reap' | 'end' }
+  | { readonly kind: 'checkpoint'; readonly row: CheckpointRow }
+  | { readonly kind: 'prune'; readonly epoch: string; readonly upToBatch: number; readonly limit: number }
+  | { readonly kind: 'prune-checkpoints'; readonly before: number; readonly limit: number }
 
-export type OpResult = WriteResult | ApplyResult | { readonly kind: 'changed'; readonly rows: number }
+export type OpResult =
+  | WriteResult
+  | ApplyResult
+  /** Of erase, forget, prune; and of cancel and checkpoint, where 0 is no. */
+  | { readonly kind: 'changed'; readonly rows: number }
+  | { readonly kind: 'entries'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'calls'; readonly calls: readonly CallRecord[] }
+  | { readonly kind: 'timers'; readonly timers: readonly DueTimer[] }
+  | { readonly kind: 'lives'; readonly lives: readonly Life[] }
+  | { readonly kind: 'reaped'; readonly epochs: readonly string[] }
 
-type Sync<T> = {
-  readonly [K in keyof T]: T[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never
+type Reads<T> = {
+  readonly [K in keyof T]: T[K] extends (...args: infer A) => Promise<infer R>
+    ? (...args: A) => R | Promise<R>
+    : never
 }
 
 /** The read verbs as an engine brings them. They see what is committed, and nothing else. */
 export interface StoreReads {
-  readonly entries: Sync<Omit<EntryStore, 'erase' | 'forget'>>
-  readonly calls: Sync<CallStore>
-  readonly resources: Sync<Pick<ResourceStore, 'list'>>
-  readonly evidence: Sync<EvidenceStore>
+  readonly entries: Reads<Omit<EntryStore, 'erase' | 'forget' | 'adopt' | 'requestCancel'>>
+  readonly calls: Reads<Omit<CallStore, 'adopt'>>
+  readonly resources: Reads<Pick<ResourceStore, 'list' | 'stamp'>>
+  readonly evidence: Reads<Omit<EvidenceStore, 'addCheckpoint' | 'prune' | 'pruneCheckpoints'>>
+  readonly timers: Reads<Omit<TimerStore, 'claim' | 'onSet'>>
+  readonly sagas: Reads<SagaStore>
 }
 
 export interface AssembleStoreOptions<W> {
@@ -54,6 +83,11 @@ export interface AssembleStoreOptions<W> {
   readonly release: () => Promise<void>
   readonly onFailed?: (error: StoreUnavailable) => void
   readonly maxBuffered?: number
+  /** How long a life lasts after its last write, where several processes share the store. @default Infinity: one alone */
+  readonly leaseMs?: number
+  readonly peers?: Peers
+  /** Set while the database cannot be reached: only outcomes are taken, and wait. */
+  readonly away?: () => Error | undefined
 }
 
 /** The store, and how its engine says that it died. */
@@ -63,21 +97,41 @@ export interface AssembledStore {
 }
 
 export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promise<AssembledStore> {
-  const { world, reads, encode } = options
+  const { world, reads, encode, leaseMs = Number.POSITIVE_INFINITY } = options
+  const away = options.away ?? (() => undefined)
+  let sendUntil = Number.NEGATIVE_INFINITY
+
+  /** Counted from before the batch left: the store's own clock started later. */
+  async function flush(batch: readonly W[]): Promise<readonly (OpResult | Refused)[]> {
+    const from = world.clock.monotonic()
+    const results = await options.flush(batch)
+    sendUntil = from + (leaseMs * 2) / 3
+    return results
+  }
+
   const queue: WriteQueue<W, OpResult> = createWriteQueue({
     world,
-    flush: options.flush,
+    flush,
     ...(options.onFailed === undefined ? {} : { onFailed: options.onFailed }),
     ...(options.maxBuffered === undefined ? {} : { maxBuffered: options.maxBuffered }),
   })
 
   function wait<R extends OpResult>(op: StoreOp, always = false): Promise<R> {
+    const gone = always ? undefined : absence()
+    if (gone !== undefined) return Promise.reject(gone)
     const encoded = tryEncode(encode, op)
     if (encoded instanceof IllegalWrite) return Promise.reject(encoded)
     return queue.wait(encoded, { always }) as Promise<R>
   }
 
+  function absence(): StoreUnavailable | undefined {
+    const cause = away()
+    return cause && new StoreUnavailable(`the database cannot be reached: ${cause.message}`, { cause })
+  }
+
   function note(write: LedgerWrite): Promise<WriteResult> {
+    const gone = absence()
+    if (gone !== undefined) throw gone
     const encoded = tryEncode(encode, { kind: 'write', write })
     return encoded instanceof IllegalWrite
       ? Promise.reject(encoded)
@@ -85,42 +139,74 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
   }
 
   /** A store that failed answers nothing: what it would show may not be what the disk holds (S37). */
-  async function read<R>(run: () => R): Promise<R> {
+  async function read<R>(run: () => R | Promise<R>): Promise<R> {
     if (queue.failed !== undefined) throw queue.failed
     if (queue.closed) throw new StoreUnavailable('the store is closed')
     return run()
   }
 
-  async function sweep(kind: 'erase' | 'forget', before: number, limit: number): Promise<number> {
-    checkLimit(limit)
-    const result = await wait<Extract<OpResult, { kind: 'changed' }>>({ kind, before, limit })
-    return result.rows
+  async function change(op: StoreOp): Promise<number> {
+    const { rows } = await wait<Extract<OpResult, { kind: 'changed' }>>(op)
+    return rows
+  }
+
+  const lives: LifeStore = {
+    leaseMs,
+    get sendUntil() {
+      return sendUntil
+    },
+    renew: async (over, seen) =>
+      (await wait<Extract<OpResult, { kind: 'lives' }>>({ kind: 'renew', over, seen })).lives,
+    reap: async () => (await wait<Extract<OpResult, { kind: 'reaped' }>>({ kind: 'reap' })).epochs,
+    async end() {
+      await wait({ kind: 'end' })
+    },
+  }
+
+  const listeners = new Set<(inMs: number) => void>()
+  function tellTimers(write: LedgerWrite, written: Promise<WriteResult>): Promise<WriteResult> {
+    const soonest = Math.min(...(write.timers ?? []).map(({ inMs = Number.POSITIVE_INFINITY }) => inMs))
+    if (soonest === Number.POSITIVE_INFINITY) return written
+    return written.then((result) => {
+      if (result.kind === 'written') for (const listener of listeners) listener(soonest)
+      return result
+    })
   }
 
   let closing: Promise<void> | undefined
   const store: Store = {
     durable: options.durable,
     ledger: {
-      intend: (write) => wait({ kind: 'write', write }),
-      settle: (write) => wait({ kind: 'write', write }, true),
-      note,
+      intend: (write) => tellTimers(write, wait({ kind: 'write', write })),
+      settle: (write) => tellTimers(write, wait({ kind: 'write', write }, true)),
+      note: (write) => tellTimers(write, note(write)),
     },
     entries: {
       find: (scope, key) => read(() => reads.entries.find(scope, key)),
       get: (namespace, id) => read(() => reads.entries.get(namespace, id)),
       findByIdentity: (identity, since) => read(() => reads.entries.findByIdentity(identity, since)),
-      orphans: (epoch, limit) => read(() => reads.entries.orphans(epoch, checkLimit(limit))),
-      countByState: (state) => read(() => reads.entries.countByState(state)),
-      erase: (before, limit) => sweep('erase', before, limit),
-      forget: (before, limit) => sweep('forget', before, limit),
+      list: (filter) => read(() => reads.entries.list({ ...filter, limit: checkLimit(filter.limit) })),
+      async adopt(limit) {
+        const op: StoreOp = { kind: 'adopt-entries', limit: checkLimit(limit) }
+        return (await wait<Extract<OpResult, { kind: 'entries' }>>(op)).entries
+      },
+      countOpen: () => read(() => reads.entries.countOpen()),
+      requestCancel: async (namespace, id) => (await change({ kind: 'cancel', namespace, id })) > 0,
+      cancelRequests: (limit) => read(() => reads.entries.cancelRequests(checkLimit(limit))),
+      erase: async (before, limit) => change({ kind: 'erase', before, limit: checkLimit(limit) }),
+      forget: async (before, limit) => change({ kind: 'forget', before, limit: checkLimit(limit) }),
     },
     calls: {
       get: (namespace, id) => read(() => reads.calls.get(namespace, id)),
       list: (filter) => read(() => reads.calls.list({ ...filter, limit: checkLimit(filter.limit) })),
-      orphans: (epoch, limit) => read(() => reads.calls.orphans(epoch, checkLimit(limit))),
+      async adopt(limit) {
+        const op: StoreOp = { kind: 'adopt-calls', limit: checkLimit(limit) }
+        return (await wait<Extract<OpResult, { kind: 'calls' }>>(op)).calls
+      },
     },
     resources: {
       list: (filter) => read(() => reads.resources.list(filter)),
+      stamp: () => read(() => reads.resources.stamp()),
       apply: (namespace, changes, at, evidence) =>
         wait<ApplyResult>({ kind: 'apply', namespace, changes, at, evidence }),
     },
@@ -129,12 +215,41 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
         read(() => reads.evidence.links(epoch, fromBatch, checkLimit(limit))),
       epochs: () => read(() => reads.evidence.epochs()),
       forCall: (namespace, callId) => read(() => reads.evidence.forCall(namespace, callId)),
+      ends: () => read(() => reads.evidence.ends()),
+      checkpoints: (from, limit) => read(() => reads.evidence.checkpoints(from, checkLimit(limit))),
+      lastCheckpoint: () => read(() => reads.evidence.lastCheckpoint()),
+      addCheckpoint: async (row) => (await change({ kind: 'checkpoint', row })) > 0,
+      prune: async (epoch, upToBatch, limit) =>
+        change({ kind: 'prune', epoch, upToBatch, limit: checkLimit(limit) }),
+      pruneCheckpoints: async (before, limit) =>
+        change({ kind: 'prune-checkpoints', before, limit: checkLimit(limit) }),
     },
+    timers: {
+      async claim(limit) {
+        const op: StoreOp = { kind: 'claim-timers', limit: checkLimit(limit) }
+        return (await wait<Extract<OpResult, { kind: 'timers' }>>(op)).timers
+      },
+      nextIn: () => read(() => reads.timers.nextIn()),
+      get: (namespace, kind, subject) => read(() => reads.timers.get(namespace, kind, subject)),
+      onSet(listener) {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    },
+    sagas: {
+      get: (namespace, id) => read(() => reads.sagas.get(namespace, id)),
+      list: (filter) => read(() => reads.sagas.list({ ...filter, limit: checkLimit(filter.limit) })),
+    },
+    lives,
+    ...(options.peers === undefined ? {} : { peers: options.peers }),
     get behind() {
       return queue.behind
     },
     get failed() {
-      return queue.failed
+      return queue.failed ?? absence()
+    },
+    get away() {
+      return queue.failed === undefined && away() !== undefined
     },
     flush: () => queue.drain(),
     close() {

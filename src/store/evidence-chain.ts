@@ -5,8 +5,10 @@
 //   link hash   = sha256(link hash before, root)                            '' before the first
 //
 // Several parts are hashed length-prefixed, so that no two lists of parts give the same bytes.
+import type { EvidenceType } from '../contract/evidence.ts'
 import { sha256Hex } from '../util/canonical.ts'
-import type { EvidenceRecord } from './store.ts'
+import { isJsonObject } from '../util/json.ts'
+import type { CheckpointRow, EvidenceRecord, LinkedRecord } from './store.ts'
 
 /** Where a chain ends: the last link and the number of the last record. */
 export interface ChainHead {
@@ -56,15 +58,20 @@ export function linkBatch(
   }
 }
 
+/** Says how records are built and hashed, for whoever verifies them later. */
+const EVIDENCE_VERSION = 1
+
 /**
  * The first record of a life. It names the end of the life before as it is found on disk: written-behind records that a
- * kill lost are missing before it, and nothing can be slipped in there later (S34). It belongs to no namespace or call.
+ * kill lost are missing before it, and nothing can be slipped in there later (S34). It also names the last checkpoint, so
+ * that a store which was set back is noticed (S39). It belongs to no namespace or call.
  */
 export function startRecord(
   at: number,
   before: { readonly epoch: string; readonly head: ChainHead } | undefined,
+  checkpoint: Pick<CheckpointRow, 'number' | 'hash'> | undefined,
 ): EvidenceText {
-  const body =
+  const previous =
     before === undefined
       ? { previous_epoch: null }
       : {
@@ -73,5 +80,30 @@ export function startRecord(
           previous_seq: before.head.seq,
           previous_hash: before.head.hash,
         }
-  return { namespace: '', callId: '', type: 'runtime.started', at, body: JSON.stringify(body) }
+  const body = {
+    evidence_version: EVIDENCE_VERSION,
+    ...previous,
+    last_checkpoint: checkpoint === undefined ? null : { number: checkpoint.number, hash: checkpoint.hash },
+  }
+  return {
+    namespace: '',
+    callId: '',
+    type: 'runtime.started' satisfies EvidenceType,
+    at,
+    body: JSON.stringify(body),
+  }
+}
+
+/**
+ * A body as it is read back. Somebody may have changed it so that it is no JSON any more, or other text for the same
+ * JSON: then what is kept is shown as it is, for whoever verifies it, and reading goes on.
+ */
+export function readBody(text: string): Pick<LinkedRecord, 'body' | 'text'> {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (isJsonObject(body)) return JSON.stringify(body) === text ? { body } : { body, text }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  return { body: {}, text }
 }

@@ -5,7 +5,7 @@
 // The first failed flush is the last (S37): nobody knows what reached the disk, so nothing is tried again and everything
 // pending and later is refused.
 import type { Timer, World } from '../util/world.ts'
-import { IllegalWrite, StoreUnavailable } from './store.ts'
+import { Fenced, IllegalWrite, StoreUnavailable } from './store.ts'
 
 /** The answer to a write that broke a rule: the rest of its batch is written. */
 export interface Refused {
@@ -143,16 +143,23 @@ export function createWriteQueue<W, R>(options: WriteQueueOptions<W, R>): WriteQ
   function fail(cause: unknown): void {
     if (failed !== undefined) return
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const error = new StoreUnavailable(`the store failed and takes no more writes: ${reason}`, { cause })
+    const Kind = cause instanceof Fenced ? Fenced : StoreUnavailable
+    const message = `the store failed and takes no more writes: ${reason}`
+    const error = new Kind(message, { cause })
     failed = error
     timer?.cancel()
-    const lost = [...running, ...pending]
+    // Only what was on its way may be there; of a life that was ended, nothing is.
+    const underWay = new Kind(message, { cause, maybeWritten: Kind !== Fenced })
+    const lost = [
+      ...running.map((one) => ({ one, why: underWay })),
+      ...pending.map((one) => ({ one, why: error })),
+    ]
     running = []
     pending = []
-    for (const one of lost) {
+    for (const { one, why } of lost) {
       // Nobody has to listen to a note; that it was lost is told by `onFailed`.
       if (!one.waited) one.promise.catch(() => undefined)
-      one.reject(error)
+      one.reject(why)
     }
     for (const drain of drains) drain.reject(error)
     drains = []

@@ -81,6 +81,8 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
     stops.push(
       events.on('call:ended', (event) => writer.write(callLine('info', event.ended_at, event, 'call ended'))),
       events.on('tool:applied', (event) => logger.info(event, 'tool applied')),
+      events.on('entry:settled', (event) => logger.info(event, 'an unknown effect is known now')),
+      events.on('store:back', (event) => logger.info(event, 'the database can be reached again')),
     )
   }
   stops.push(
@@ -91,6 +93,21 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
     }),
     events.on('entry:unknown', (event) =>
       logger.warn(event, 'an effect may have happened; look it up and settle it'),
+    ),
+    events.on('life:ended', (event) =>
+      logger.warn(event, 'another process has ended; what it had under way is taken over'),
+    ),
+    events.on('timer:failed', (event) =>
+      logger.warn(event, 'what was due could not be done; it is tried again'),
+    ),
+    events.on('audit:failed', (event) =>
+      logger.warn(event, 'a checkpoint of the evidence could not be made or kept; it is tried again'),
+    ),
+    events.on('audit:rewound', (event) =>
+      logger.error(event, 'the store is older than what was vouched for; somebody chose to go on'),
+    ),
+    events.on('store:away', (event) =>
+      logger.error(event, 'the database cannot be reached; nothing new is taken until it can'),
     ),
     events.on('tool:crashed', (event) => logger.error(event, 'a tool of this program threw')),
     events.on('call:faulted', (event) =>

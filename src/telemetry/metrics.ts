@@ -11,9 +11,15 @@ import type { CallEndedEvent, CallEvent, Events } from '../event/event.ts'
 export interface MetricsOptions {
   readonly events: Events
   /** Asked at each scrape, not before. */
-  readonly health: () => Promise<{ readonly unknownEntries: number }>
+  readonly health: () => Promise<EntryCounts>
   /** Series of one metric; what comes past them is counted under tool `overflow`. @default 2000 */
   readonly maxSeries?: number
+}
+
+export interface EntryCounts {
+  readonly unknownEntries: number
+  /** How many entries are in each open state. */
+  readonly openEntries?: Readonly<Record<string, number>>
 }
 
 export interface Metrics {
@@ -57,6 +63,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const becameUnknown = createSeries(maxSeries)
   const recovered = createSeries(maxSeries)
   const refused = createSeries(maxSeries)
+  const settled = createSeries(maxSeries)
+  const falseUnknown = createSeries(maxSeries)
+  const timersFailed = createSeries(maxSeries)
+  const livesEnded = createSeries(maxSeries)
+  const storeAway = createSeries(maxSeries)
   /** Names of tools that were there when somebody called them. */
   const resolved = new Set<string>()
   /** Where each call under way is counted: by its end, more is known of it. */
@@ -72,11 +83,30 @@ export function createMetrics(options: MetricsOptions): Metrics {
       recovered,
     ],
     [counter('writ_requests_refused_total', 'Requests refused before they were a call.'), refused],
+    [counter('writ_entries_settled_total', 'Unknown effects that are known now.'), settled],
+    [
+      counter('writ_entries_false_unknown_total', 'Unknown effects that turned out not to have happened.'),
+      falseUnknown,
+    ],
+    [counter('writ_timers_failed_total', 'What was due and could not be done at once.'), timersFailed],
+    [counter('writ_lives_ended_total', 'Other processes whose work was taken over.'), livesEnded],
+    [gauge('writ_store_away', '1 while the database cannot be reached.'), storeAway],
   ]
   const unknownEntries = gauge(
     'writ_entries_unknown',
     'Entries whose effect is not known; each waits to be settled.',
   )
+  const openEntries = gauge('writ_entries_open', 'Entries that something is left to do about.')
+  // There from the start: what has not happened yet is 0, and no missing series.
+  livesEnded.at('', () => ({}))
+  const away = storeAway.at('', () => ({}))
+
+  /** A state without entries may be missing from the count: one that was shown before is 0 then, and not gone. */
+  const states = new Set<string>()
+  function seenStates({ openEntries: counted = {} }: EntryCounts): Iterable<string> {
+    for (const state of Object.keys(counted)) states.add(state)
+    return states
+  }
 
   function counter(name: string, description: string): Observable {
     return meter.createObservableCounter(name, { description })
@@ -95,9 +125,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
   )
   // Alone in its callback: when the store cannot be asked, the other metrics are still there.
   meter.addBatchObservableCallback(
-    async (result: BatchObservableResult) =>
-      result.observe(unknownEntries, (await options.health()).unknownEntries),
-    [unknownEntries],
+    async (result: BatchObservableResult) => {
+      const counts = await options.health()
+      result.observe(unknownEntries, counts.unknownEntries)
+      for (const state of seenStates(counts)) {
+        result.observe(openEntries, counts.openEntries?.[state] ?? 0, { state })
+      }
+    },
+    [unknownEntries, openEntries],
   )
 
   const stops = [
@@ -141,6 +176,24 @@ export function createMetrics(options: MetricsOptions): Metrics {
     options.events.on('entry:unknown', (event) => {
       const key = `${event.tool_id}\n${event.failure}`
       becameUnknown.at(key, () => ({ tool: event.tool_id, ...errorOf(event.failure) })).value += 1
+    }),
+    options.events.on('entry:settled', (event) => {
+      const { tool_id: tool, by, state } = event
+      settled.at(`${tool}\n${by}\n${state}`, () => ({ tool, by, state })).value += 1
+      // Such as one whose process died between the intent and the send (S36); a commit that was not is prepared again.
+      if (state === 'not-done' || state === 'prepared') falseUnknown.at(tool, () => ({ tool })).value += 1
+    }),
+    options.events.on('timer:failed', ({ kind }) => {
+      timersFailed.at(kind, () => ({ kind })).value += 1
+    }),
+    options.events.on('life:ended', () => {
+      livesEnded.at('', () => ({})).value += 1
+    }),
+    options.events.on('store:away', () => {
+      away.value = 1
+    }),
+    options.events.on('store:back', () => {
+      away.value = 0
     }),
     options.events.on('recovery:ended', (event) => {
       recovered.at('unknown', () => ({ result: 'unknown' })).value += event.unknown

@@ -1,4 +1,5 @@
 // Where a tool is reached, checked at the attempt: a manifest may have been accepted with a warning (S33).
+import { allowsUrl } from '../resource/net-allowlist.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Refusal } from './transport.ts'
 
@@ -43,6 +44,42 @@ export function readEndpoint(tool: ResolvedTool): EndpointResult {
   return { ok: true, endpoint: { origin: url.origin, path: url.pathname + url.search } }
 }
 
-function refuse(failure: Refusal['failure'], path: string, message: string): EndpointResult {
+/** The address of a named operation, still to be filled in for a call. */
+export type RequestResult =
+  | { readonly ok: true; fill(key: string, token: string | undefined): EndpointResult }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+// Letters that no parser of addresses touches, so that an address is read once and filled in afterwards: a key or token
+// is one segment of it then, whatever is in it.
+const KEY_MARK = 'writkeygoeshere'
+const TOKEN_MARK = 'writtokengoeshere'
+
+/** Reads the address of a named operation (S27), or says why nothing can be sent there. */
+export function readRequest(tool: ResolvedTool, template: string): RequestResult {
+  const url = URL.parse(template.replaceAll('{key}', KEY_MARK).replaceAll('{token}', TOKEN_MARK))
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    return refuse('config-invalid', 'spec.effect', 'the address of a named operation cannot be called')
+  if (tool.netAllowlist.length > 0 && !allowsUrl(tool.netAllowlist, url))
+    return refuse('egress-denied', 'spec.effect', `${url.origin} is outside the allowed origins of the tool`)
+  const { origin } = url
+  const path = url.pathname + url.search
+  return {
+    ok: true,
+    fill(key, token) {
+      if (token === undefined && path.includes(TOKEN_MARK))
+        return refuse('config-invalid', 'spec.effect', 'the address needs a token, and the tool gave none')
+      const filled = path
+        .replaceAll(KEY_MARK, () => encodeURIComponent(key))
+        .replaceAll(TOKEN_MARK, () => encodeURIComponent(token ?? ''))
+      return { ok: true, endpoint: { origin, path: filled } }
+    },
+  }
+}
+
+function refuse(
+  failure: Refusal['failure'],
+  path: string,
+  message: string,
+): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { kind: 'failure', failure, message, details: { path }, definite: true } }
 }

@@ -14,6 +14,7 @@ type Headers = Record<string, string | string[] | undefined>
 export interface ExchangeRequest {
   readonly origin: string
   readonly path: string
+  readonly method: string
   /** Names and values in turn. */
   readonly headers: string[]
   readonly body: string | null
@@ -51,7 +52,7 @@ export function exchange(
         {
           origin: request.origin,
           path: request.path,
-          method: 'POST',
+          method: request.method as Dispatcher.HttpMethod,
           headers: request.headers,
           body: request.body,
           idempotent: request.repeatHarmless,

@@ -1,8 +1,9 @@
-// A POST to the endpoint of a tool: what the transports over HTTP share. Ends in an answer of the tool or in a refusal.
+// A request to a tool, to its endpoint or to the address of a named operation: what the transports over HTTP share.
+// Ends in an answer of the tool or in a refusal.
 import { isRepeatHarmless } from '../contract/projection.ts'
-import type { ResolvedTool } from '../resource/resolved-tool.ts'
+import type { ResolvedOperation, ResolvedTool } from '../resource/resolved-tool.ts'
 import { abortRefusal } from './abort-refusal.ts'
-import { type EndpointResult, readEndpoint } from './endpoint.ts'
+import { type EndpointResult, type RequestResult, readEndpoint, readRequest } from './endpoint.ts'
 import { type Exchange, exchange } from './http-exchange.ts'
 import { brokenRefusal } from './http-status.ts'
 import { traceparent } from './traceparent.ts'
@@ -28,14 +29,28 @@ export function createPost(options: TransportOptions): Post {
   const userAgent = options.userAgent ?? 'writ'
   // A tool is frozen and pinned, so its endpoint is read once.
   const endpoints = new WeakMap<ResolvedTool, EndpointResult>()
+  const requests = new WeakMap<ResolvedOperation, RequestResult>()
+
+  function placeOf(send: Send): EndpointResult {
+    const { tool, operation } = send
+    let endpoint = endpoints.get(tool)
+    if (endpoint === undefined) {
+      endpoint = readEndpoint(tool)
+      endpoints.set(tool, endpoint)
+    }
+    // What stands against the endpoint, such as a credential that cannot be shown, stands against every address.
+    if (!endpoint.ok || operation.request === undefined) return endpoint
+    let request = requests.get(operation)
+    if (request === undefined) {
+      request = readRequest(tool, operation.request.url)
+      requests.set(operation, request)
+    }
+    return request.ok ? request.fill(send.undoneKey ?? send.key, send.commitToken) : request
+  }
 
   return async (send, sink, body) => {
     const { tool, operation } = send
-    let result = endpoints.get(tool)
-    if (result === undefined) {
-      result = readEndpoint(tool)
-      endpoints.set(tool, result)
-    }
+    const result = placeOf(send)
     if (!result.ok) return result.refusal
 
     const headers = [
@@ -60,6 +75,7 @@ export function createPost(options: TransportOptions): Post {
       {
         origin: result.endpoint.origin,
         path: result.endpoint.path,
+        method: operation.request?.method ?? 'POST',
         headers,
         body: body.text,
         maxBytes: tool.limits.outputBytes,

@@ -1,5 +1,7 @@
-// Tools that are plain HTTP services: the input is the body of a POST, the body of the reply is the output.
+// Tools that are plain HTTP services: the input is the body of a POST, the body of the reply is the output. Named
+// operations have an address and a method of their own (S27).
 import { createDialects } from '../contract/dialect/registry.ts'
+import { WITH_BODY } from '../resource/named-url.ts'
 import { envelopeReply } from './envelope-reply.ts'
 import { readHttpOutput } from './http-output.ts'
 import { type Answered, createPost, type PostBody } from './http-post.ts'
@@ -62,6 +64,8 @@ export function createHttpTransport(options: TransportOptions): Transport {
  */
 function bodyOf(send: Send): PostBody {
   const { input, operation } = send
+  if (operation.request !== undefined && !WITH_BODY.has(operation.request.method))
+    return { text: null, contentType: '' }
   if (input === undefined) return { text: null, contentType: '' }
   if (typeof input === 'string' && operation.inputSchema === undefined) {
     return { text: input, contentType: 'text/plain; charset=utf-8' }

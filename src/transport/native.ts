@@ -118,7 +118,10 @@ function run(handler: NativeHandler, send: Send, sink: AttemptSink, report: Repo
     unlisten = send.abort.listen((reason) => end(() => abortRefusal(reason, true, send)))
     const fail = (error: unknown) => end(() => crash(error, send, report))
     try {
-      pending.then((value) => end(() => success(value, send)), fail)
+      pending.then((value) => {
+        if (ended) sink.late(success(value, send))
+        else end(() => success(value, send))
+      }, fail)
     } catch (error) {
       // It only looked like a promise.
       fail(error)

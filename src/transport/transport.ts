@@ -21,6 +21,10 @@ export interface Send {
   readonly key: string
   /** 1 for the first send of the entry. */
   readonly attempt: number
+  /** The key of the call that this one undoes: what `{key}` in an address stands for then (S27, S29). */
+  readonly undoneKey?: string
+  /** The tool's own word for what it has prepared, for its commit or rollback. */
+  readonly commitToken?: string
   readonly namespace: string
   readonly actor: string
   readonly agent?: string
@@ -46,6 +50,8 @@ export interface AttemptSink {
   accepted(handle: JsonObject): void
   progress(fact: JsonObject): void
   chunk(part: Json): void
+  /** What came after the attempt had been given up: it may still say what became of the effect (S28). */
+  late(reply: Reply): void
 }
 
 export interface Success {

@@ -18,6 +18,7 @@ export function createSystemWorld(options: SystemWorldOptions = {}): World {
     soon: (run: () => void) => void setImmediate(run),
     random: () => Math.random(),
     id,
+    secret: (bytes: number) => randomBytes(bytes).toString('base64url'),
     network: options.network ?? new Agent(),
     epoch: id(),
   })

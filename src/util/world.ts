@@ -23,6 +23,8 @@ export interface World {
   random(): number
   /** A new UUIDv7. */
   id(): string
+  /** What nobody can guess: so many random bytes, in base64url. */
+  secret(bytes: number): string
   /** The one way out to HTTP services. */
   readonly network: Dispatcher
   /** This life of the process; owner of every entry that it works on. */

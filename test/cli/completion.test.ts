@@ -27,7 +27,7 @@ describe('completion', () => {
     for (const shell of SHELLS) {
       const script = renderCompletion(shell, commands)
       for (const { name, flags } of commands) {
-        assert.ok(script.includes(name), `${shell}: ${name}`)
+        for (const word of name.split(' ')) assert.ok(script.includes(word), `${shell}: ${name}`)
         for (const flag of Object.keys(flags)) {
           assert.ok(script.includes(shell === 'fish' ? `-l ${flag}` : `--${flag}`), `${shell}: ${flag}`)
         }
@@ -49,7 +49,8 @@ describe('completion', () => {
 
   it('bash: completes commands, flags, values and literal arguments', () => {
     assert.deepEqual(complete(['writ', 'app']), ['apply'])
-    for (const name of Object.keys(COMMANDS)) assert.ok(complete(['writ', '']).includes(name))
+    const first = complete(['writ', ''])
+    for (const name of Object.keys(COMMANDS)) assert.ok(first.includes(name.split(' ')[0] ?? ''), name)
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dia']), ['--dialect'])
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dialect', '']), ['v1', 'legacy', 'four-outcome'])
     assert.deepEqual(complete(['writ', 'get', 'tools', '-o', 'y']), ['yaml'])
@@ -57,6 +58,42 @@ describe('completion', () => {
     assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), ['tool'])
     assert.deepEqual(complete(['writ', 'up', '--profile', 'p']), ['production'])
     assert.deepEqual(complete(['writ', 'help', 'val']), ['validate'])
+  })
+
+  it('bash: completes the second word of a command, and then what that command takes', () => {
+    assert.deepEqual(complete(['writ', 'saga', '']), ['open', 'list', 'show', 'complete', 'abort'])
+    assert.deepEqual(complete(['writ', 'calls', 'comm']), ['commit'])
+    assert.ok(complete(['writ', 'calls', '']).includes('--state'))
+    assert.deepEqual(complete(['writ', 'calls', 'settle', 'some-id', '--as', '']), [
+      'done',
+      'not-done',
+      'undone',
+    ])
+    assert.ok(!complete(['writ', 'calls', 'settle', 'some-id', '']).includes('--cursor'))
+    assert.deepEqual(complete(['writ', 'calls', 'some-id', '--wa']), ['--wait'])
+    assert.deepEqual(complete(['writ', 'saga', 'open', 'ab']), [])
+  })
+
+  it('fish: completes the second word of a command, and then what that command takes', (t) => {
+    const [, , fish] = SHELLS
+    const ask = (line: string): string[] => {
+      const script = `${renderCompletion(fish, commands)}\ncomplete -C '${line}'`
+      const { stdout, error } = spawnSync(fish, ['--no-config', '-c', script], { encoding: 'utf8' })
+      if (error) t.skip('fish is not installed. Fix: install fish')
+      return (stdout ?? '').split('\n').map((word) => word.split('\t')[0] ?? '')
+    }
+    const sagas = ask('writ saga ')
+    if (sagas.join('') === '') return
+    assert.deepEqual(sagas.filter((word) => word !== '').toSorted(), [
+      'abort',
+      'complete',
+      'list',
+      'open',
+      'show',
+    ])
+    assert.ok(ask('writ calls settle x --').includes('--reason'))
+    assert.ok(!ask('writ calls settle x --').includes('--cursor'))
+    assert.ok(ask('writ calls --').includes('--cursor'))
   })
 
   it('bash: offers nothing where only the user knows', () => {

@@ -8,8 +8,8 @@ import { createRecordingTerminal } from './recording-terminal.ts'
 
 type Options = Parameters<typeof createRecordingTerminal>[0]
 
-export interface ServerCommands {
-  readonly harness: Harness
+export interface ServerCommands<H extends Harness = Harness> {
+  readonly harness: H
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   /** One command line. Words in quotes are one word, as in a shell. */
@@ -20,8 +20,12 @@ export interface ServerCommands {
   close(): Promise<void>
 }
 
-export async function startServerCommands(): Promise<ServerCommands> {
-  const harness = await startHarness()
+export async function startServerCommands(): Promise<ServerCommands<Harness>> {
+  return serverCommands(await startHarness())
+}
+
+/** The same for a server that is there already; it is closed with the commands. */
+export function serverCommands<H extends Harness>(harness: H): ServerCommands<H> {
   const cwd = mkdtempSync(join(tmpdir(), 'writ-command-'))
   const env = { WRIT_URL: harness.url, WRIT_TOKEN: TOKEN }
   return {

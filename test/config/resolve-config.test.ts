@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { renderConfigDoc } from '../../src/config/config-doc.ts'
+import { settingOf } from '../../src/config/config-schema.ts'
 import { type ConfigSources, configWarnings, resolveConfig } from '../../src/config/resolve-config.ts'
 
 const TOKEN = 'a'.repeat(32)
@@ -30,6 +31,9 @@ describe('resolveConfig', () => {
       host: '127.0.0.1',
       port: 7411,
       data: '.writ',
+      store: 'sqlite',
+      store_lease_ms: 10_000,
+      store_pool: 8,
       profile: 'local',
       behind_proxy: false,
       effect_default: 'declared',
@@ -38,6 +42,8 @@ describe('resolveConfig', () => {
       log_level: 'info',
       retention_days: 7,
       tombstone_days: 400,
+      evidence_days: 0,
+      accept_rewound: false,
     })
   })
 
@@ -59,7 +65,17 @@ describe('resolveConfig', () => {
   })
 
   it('takes an empty variable for one that is not set', () => {
-    assert.equal(config({ env: { WRIT_PORT: '', WRIT_ADMIN_TOKEN: '' } }).port, 7411)
+    assert.equal(config({ env: { WRIT_PORT: '' } }).port, 7411)
+  })
+
+  it('takes no empty secret for one that is not set: a ledger of its own would start beside the shared one', () => {
+    for (const variable of ['WRIT_STORE', 'WRIT_ADMIN_TOKEN']) {
+      const [found, ...more] = problems({ env: { [variable]: '' } })
+      assert.equal(found?.source, variable)
+      assert.match(found?.message ?? '', /is set and empty/)
+      assert.match(found?.fix ?? '', new RegExp(`unset ${variable}`))
+      assert.deepEqual(more, [])
+    }
   })
 
   for (const [name, value] of [
@@ -115,6 +131,22 @@ describe('resolveConfig', () => {
     assert.doesNotMatch(JSON.stringify(found), /short-secret/)
   })
 
+  it('takes a store by name or by its url, from the environment alone', () => {
+    for (const store of ['sqlite', 'memory', 'postgres://u:p@h/db', 'postgresql://h/db']) {
+      assert.equal(config({ env: { WRIT_STORE: store } }).store, store)
+    }
+    assert.equal(settingOf('store').secret, true, 'a flag would show the password in a process list')
+  })
+
+  it('never repeats the url of a store in a message', () => {
+    for (const store of ['postgre://u:short-secret@h/db', 'short-secret', 'mysql://u:short-secret@h']) {
+      const found = problems({ env: { WRIT_STORE: store } })
+      assert.equal(found[0]?.source, 'WRIT_STORE')
+      assert.match(found[0]?.fix ?? '', /postgres:\/\/USER/)
+      assert.doesNotMatch(JSON.stringify(found), /short-secret/)
+    }
+  })
+
   it('never throws and never accepts what its schema does not, whatever the environment holds', () => {
     fc.assert(
       fc.property(
@@ -160,6 +192,11 @@ describe('S51: profile production', () => {
     for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) {
       assert.equal(config({ ...production, flags: { ...production.flags, host } }).host, host)
     }
+  })
+
+  it('refuses a ledger that a restart would forget', () => {
+    const env = { ...production.env, WRIT_STORE: 'memory' }
+    assert.match(problems({ ...production, env })[0]?.message ?? '', /does not keep its ledger in memory/)
   })
 
   it('leaves a laptop free to listen anywhere, with a warning', () => {

@@ -35,6 +35,43 @@ describe('S8: the Call resource', () => {
     }
   })
 
+  it('S26: says in every dialect until when a prepared call can be committed', () => {
+    const commitBy = 1_700_000_600_000
+    const answer = anAnswer({
+      state: 'prepared',
+      effect: 'prepared',
+      final: false,
+      commitToken: 't',
+      commitBy,
+    })
+    for (const dialect of DIALECT_NAMES) {
+      const resource = encodeCallResource({
+        ...record,
+        dialect,
+        state: 'prepared',
+        effect: 'prepared',
+        answer,
+      })
+      const told = resource.answer as { commit_by?: string; provenance?: { commit_by?: string } }
+      assert.equal(told.commit_by ?? told.provenance?.commit_by, '2023-11-14T22:23:20.000Z', dialect)
+      assert.deepEqual(compileSchema(SCHEMAS[`${dialect}-response`]).check(told), [], dialect)
+    }
+  })
+
+  it('shows how the effect stands by now, what undoes it, and why that did not', () => {
+    const failure = createFailure('compensation-failed', { message: 'not any more' })
+    const tried = { tool: 'crm.undo', operation: 'invoke', scope: 's', key: 'k' }
+    const caller = { actor: 'a', namespace: 'default', roles: [], permissions: [], admin: false }
+    const compensation = { callId: 'c-2', tries: 1, failure, caller, ...tried }
+    const entry = { state: 'compensation-failed', compensation } as const
+    const resource = encodeCallResource({ ...record, entry })
+    assert.deepEqual(schema.check(resource), [])
+    assert.equal(resource.entry_state, 'compensation-failed')
+    const shown = resource.compensation as { call_id: string; error: { failure: string; message: string } }
+    assert.deepEqual([shown.call_id, shown.error.failure], ['c-2', 'compensation-failed'])
+    assert.equal(JSON.stringify(resource).includes('"scope"'), false)
+  })
+
   it('shows an ended call with its envelope in its dialect', () => {
     for (const dialect of DIALECT_NAMES) {
       const ended = {

@@ -30,6 +30,15 @@ describe('the fix of a failure', () => {
     assert.equal(fixOf(own, 'unknown'), 'Retry with the same key and more time.')
   })
 
+  it('S27: where the tool is being asked, nobody is told to find out, unless the effect is known after all', () => {
+    for (const id of ['timeout-unknown-commit', 'commit-unknown', 'outcome-unknown'] as const) {
+      const failure = createFailure(id, { harmless: false, asking: true })
+      assert.match(fixOf(failure, 'unknown'), /the tool is being asked: wait/, id)
+      assert.doesNotMatch(fixOf(failure, 'not-done'), /being asked/, id)
+      assert.match(fixOf(createFailure(id, { harmless: false }), 'unknown'), /find out/, id)
+    }
+  })
+
   it('says that nothing happened where that is so', () => {
     for (const id of ['interrupted', 'timeout-unknown-commit', 'callback-timeout', 'canceled'] as const) {
       for (const effect of ['none', 'not-done'] as const) {
@@ -67,7 +76,7 @@ describe('the fix of a failure', () => {
   it('promises nothing that a runtime may not have: no command, no store of secrets, no backend to install', () => {
     for (const id of FAILURE_IDS) {
       const { fix, fixUnknown = '' } = failureRow(id)
-      assert.doesNotMatch(`${fix} ${fixUnknown}`, /settle|create the secret|install|quarantine|thaw it/i, id)
+      assert.doesNotMatch(`${fix} ${fixUnknown}`, /create the secret|install|quarantine|thaw it/i, id)
     }
   })
 

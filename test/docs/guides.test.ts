@@ -68,6 +68,21 @@ describe('the durability guide', () => {
   })
 })
 
+describe('the guide on unknown outcomes', () => {
+  it('shows an effect that a person settles, and a key that is then answered without a send', async (t) => {
+    if (!(await isFree(7504))) return t.skip('port 7504 is taken. Fix: stop what listens there')
+    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
+    t.after(() => rmSync(data, { recursive: true }))
+    const script = shell('docs/guide/unknown.md', 'calls settle')
+    assert.ok(script.includes('WRIT_DATA=.writ-unknown'))
+    const written = await paste(t, script.replace('.writ-unknown', data))
+    assert.match(written, /^\S+ +silent +unknown +\d+s +1 +\S+ +a person: settle$/m)
+    assert.match(written, /^\S+ is settled as done: succeeded$/m)
+    assert.match(written, /^succeeded {2}effect: done .*replayed/m)
+    assert.match(written, /"sent": true/)
+  })
+})
+
 describe('getting started', () => {
   it('explains a call that would wait, after the lines before it were run', async (t) => {
     const bank = await startBank()

@@ -42,7 +42,7 @@ function brokenPaths(page: Page): readonly string[] {
 function wordsOf(line: string): readonly string[] | undefined {
   const match = /(?:^|\s)(?:bin\/)?writ\s+(.*)$/.exec(line.replace(/\s+#.*$/, '').replace(/\s+&(\s.*)?$/, ''))
   if (match?.[1] === undefined) return undefined
-  const [own = ''] = match[1].split(/\s[|>;]|&&/)
+  const [own = ''] = match[1].split(/\s[|<>;]|&&/)
   return [...own.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '')
 }
 
@@ -50,8 +50,11 @@ function wordsOf(line: string): readonly string[] | undefined {
 function wrongCommand(text: string, whole: boolean): string | undefined {
   const words = wordsOf(text)
   if (words === undefined || words.length === 0 || words[0] === 'COMMAND') return undefined
-  const [name = '', ...rest] = words
-  if (/^(-h|--help|--version)$/.test(name)) return undefined
+  const [first = '', second] = words
+  if (/^(-h|--help|--version)$/.test(first)) return undefined
+  // A name has one word or two.
+  const name = commands.has(`${first} ${second}`) ? `${first} ${second}` : first
+  const rest = words.slice(name.split(' ').length)
   const command = commands.get(name)
   if (command === undefined) return `there is no command 'writ ${name}'`
   if (whole) {

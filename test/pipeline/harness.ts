@@ -22,10 +22,15 @@ export interface SteeredTool {
   readonly definition: NativeToolDefinition
   readonly sends: Seen[]
   behave(handler: (input: Json | undefined, context: NativeContext) => unknown): void
+  /** What the tool is asked about its calls (S27), in order; and what it says. */
+  readonly questions: Json[]
+  say(status: (question: Json | undefined) => unknown): void
 }
 
 export function steeredTool(name: string, spec: JsonObject = {}, input?: JsonObject): SteeredTool {
   const sends: Seen[] = []
+  const questions: Json[] = []
+  let status: (question: Json | undefined) => unknown = () => ({ state: 'running' })
   let handler: (input: Json | undefined, context: NativeContext) => unknown = (value) => value ?? null
   const { effect = { class: 'external-communication' }, output_schema, version, ...rest } = spec
   const definition = defineTool({
@@ -36,7 +41,13 @@ export function steeredTool(name: string, spec: JsonObject = {}, input?: JsonObj
     ...(effect === null ? {} : { effect: effect as never }),
     spec: rest as never,
     operations: {
-      status: defineOperation({ effect: { class: 'read-only' }, handler: () => ({ state: 'running' }) }),
+      status: defineOperation({
+        effect: { class: 'read-only' },
+        handler: (question) => {
+          questions.push(question ?? null)
+          return status(question) as Json
+        },
+      }),
     },
     handler: (value, context) => {
       sends.push({ input: value, key: context.key, attempt: context.attempt, callId: context.callId })
@@ -48,6 +59,10 @@ export function steeredTool(name: string, spec: JsonObject = {}, input?: JsonObj
     sends,
     behave(next) {
       handler = next
+    },
+    questions,
+    say(next) {
+      status = next
     },
   }
 }
@@ -63,6 +78,14 @@ export const NATURAL = {
 } as const
 /** A write that can be neither repeated nor asked about. */
 export const WRITE = { effect: { class: 'external-communication' } } as const
+/** A write that can be asked about; `not_done` is believed at once, since the tool keeps later arrivals out. */
+export const FENCING = {
+  effect: { class: 'external-communication', status_query: { operation: 'status', fencing: true } },
+} as const
+/** The same without fencing: `not_done` is believed after a quiet time. */
+export const QUERYABLE = {
+  effect: { class: 'external-communication', status_query: { operation: 'status', quiet: '300ms' } },
+} as const
 /** Nothing is declared: as bad as it can be (S21). */
 export const UNDECLARED = { effect: null } as const
 

@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { defineOperation, defineTool } from '../../src/define-tool.ts'
-import { recover } from '../../src/driver/recover.ts'
-import { createEvents } from '../../src/event/event.ts'
 import { createRuntime, createWorld } from '../../src/runtime.ts'
+import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { ToolError } from '../../src/transport/tool-error.ts'
 import { EVERYTHING, gate, NATURAL, READ, runtimeWith, settleDown, steeredTool, WRITE } from './harness.ts'
@@ -48,7 +47,8 @@ test('S43: a joiner that takes a key over decides anew about the payload that ru
 
 test('a call that joined a write and was cut off by a crash is told that the effect is unknown', async (t) => {
   const world = createWorld()
-  const store = await createMemoryStore({ world })
+  const data = createMemoryData()
+  const store = await createMemoryStore({ world, data })
   const pay = steeredTool('pay', WRITE)
   pay.behave(() => new Promise(() => {}))
   const first = await createRuntime({ world, store: { kind: 'given', store }, tools: [pay.definition] })
@@ -57,14 +57,21 @@ test('a call that joined a write and was cut off by a crash is told that the eff
   const joiner = door.start({ tool: 'pay', input: 1, idempotencyKey: 'k' })
   await Promise.all([owner.accepted(), joiner.accepted()])
   await settleDown(20)
-  await recover({ ...world, epoch: world.id() }, store, createEvents())
+  const next = { ...world, epoch: world.id() }
+  const later = await createMemoryStore({ world: next, data })
+  const second = await createRuntime({
+    world: next,
+    store: { kind: 'given', store: later },
+    tools: [pay.definition],
+  })
   for (const handle of [owner, joiner]) {
-    const kept = await store.calls.get('default', handle.id)
+    const kept = await later.calls.get('default', handle.id)
     assert.deepEqual([kept?.state, kept?.effect, kept?.answer?.final], ['unknown', 'unknown', false])
     assert.equal(kept?.answer?.usage.attempt, 1)
   }
   t.after(async () => {
     await first.close({ drainMs: 0 })
+    await second.close({ drainMs: 0 })
     await world.network.destroy()
   })
 })

@@ -238,6 +238,17 @@ test('S49: another effect, identity or endpoint origin needs another version', (
   )
 })
 
+test('S49: a named operation goes to the same place under the same version', () => {
+  const query = 'status_query: {url: "https://a.example.com/s/{key}"}'
+  const text = TOOL.replace('identity: [to]}', `identity: [to], ${query}}`)
+  const rows = applied(text)
+  assert.deepEqual(errors(plan(text.replace('/s/', '/status/'), rows)), [], 'another path is the same place')
+  assert.deepEqual(errors(plan(text.replace('a.example.com/s/', 'b.example.com/s/'), rows)), [
+    'set.yaml:9:11: error: spec.effect: names another place than probe 1.0.0 does. Fix: write version: 2.0.0',
+  ])
+  assert.match(errors(plan(text.replace('{key}"', '{key}", fencing: true'), rows))[0] ?? '', /another effect/)
+})
+
 test('S49: each operation is held to its own effect', () => {
   const text = `${TOOL}  operations:\n    send: {}\n    look: {effect: {class: read-only}}\n`
   const rows = applied(text)

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Repeat } from '../../src/contract/effect.ts'
 import type { ToolSpec } from '../../src/resource/tool.ts'
-import { invokeOf, LOCAL, lines, PRODUCTION, refused, refusesCalls, resolve, warned } from './support.ts'
+import { invokeOf, LOCAL, lines, PRODUCTION, refused, resolve, warned } from './support.ts'
 
 const FROM_RISK = { ...LOCAL, effectDefault: 'from-risk' } as const
 const DAY = 86_400_000
 /** Nothing of the support's own effect. */
 const undeclared = (spec: ToolSpec = {}): ToolSpec => ({ ...spec, effect: undefined }) as unknown as ToolSpec
 const operations = { invoke: {}, status: { effect: { class: 'read-only' as const } }, undo: {} }
+/** Tools that are told which operation they are asked for. */
+const external = { type: 'external' as const, operations }
 
 function repeatOf(spec: ToolSpec): Repeat {
   return invokeOf(spec).effect.repeat
@@ -87,7 +89,7 @@ test('S22: each declaration has its row of the table', () => {
       'keyed',
     ],
     [{ class: 'external-communication', status_query: 'status' }, 'query'],
-    [{ class: 'external-communication', two_phase: { commit: 'undo', rollback: 'undo' } }, 'two-phase'],
+    [{ class: 'external-communication', two_phase: { commit: 'undo', rollback: 'status' } }, 'two-phase'],
     [{ class: 'external-communication', idempotency: 'none' }, 'never'],
     [{ class: 'external-communication', idempotency: 'key-required' }, 'never'],
     [{ class: 'external-communication', determinism: 'side_effectful' }, 'never'],
@@ -95,7 +97,7 @@ test('S22: each declaration has its row of the table', () => {
     [{}, 'never'],
   ]
   for (const [effect, repeat] of rows)
-    assert.equal(repeatOf({ effect, operations } as ToolSpec), repeat, JSON.stringify(effect))
+    assert.equal(repeatOf({ ...external, effect } as ToolSpec), repeat, JSON.stringify(effect))
 })
 
 test('S22: a key needs to know how long the tool remembers it, and has a header that may carry it', () => {
@@ -182,7 +184,10 @@ test('S50: a reversible write has a way back', () => {
     repeatOf({ effect: { class: 'reversible-write', compensation: { tool: 'undo-it' } } }),
     'never',
   )
-  assert.equal(repeatOf({ operations, effect: { class: 'reversible-write', compensation: 'undo' } }), 'never')
+  assert.equal(
+    repeatOf({ ...external, effect: { class: 'reversible-write', compensation: 'undo' } }),
+    'never',
+  )
 })
 
 test('S50: declarations that contradict each other are refused', () => {
@@ -229,49 +234,74 @@ test('S50: declarations that contradict each other are refused', () => {
   )
 })
 
-test('S33: two-phase refuses calls, since prepare and commit are not built', () => {
+test('S26: a two-phase effect has something to commit', () => {
   const effect = {
     class: 'administrative',
     two_phase: { commit: 'undo', rollback: 'status', deadline: '30s' },
   } as const
-  refusesCalls({ operations, effect }, 'spec.effect.two_phase', 'control-unavailable')
-  refused({ operations, effect: { ...effect, class: 'read-only' } }, 'spec.effect.two_phase', /only reads/)
+  const spec = { ...external, effect }
+  assert.equal(repeatOf(spec), 'two-phase')
+  refused({ ...spec, effect: { ...effect, class: 'read-only' } }, 'spec.effect.two_phase', /only reads/)
   refused(
-    { operations, effect: { ...effect, two_phase: { ...effect.two_phase, deadline: '0s' } } },
+    { ...spec, effect: { ...effect, idempotency: 'natural' } },
+    'spec.effect.two_phase',
+    /contradicts idempotency natural/,
+  )
+  warned(
+    { ...spec, effect: { ...effect, idempotency: { keyed: { retention: '1h' } } } },
+    'spec.effect.idempotency',
+    /not used beside two_phase/,
+  )
+  refused(
+    { ...spec, effect: { ...effect, two_phase: { ...effect.two_phase, deadline: '0s' } } },
     'spec.effect.two_phase.deadline',
     /more than zero/,
   )
 })
 
-test('a status query is kept, and apply says that nobody asks it', () => {
-  warned(
-    { operations, effect: { class: 'administrative', status_query: 'status' } },
-    'spec.effect.status_query',
-    /stays unknown/,
-  )
+test('a status query of a tool that only reads is not asked, and apply says so', () => {
+  const spec = { ...external, effect: { class: 'read-only', status_query: 'status' } } as const
+  warned(spec, 'spec.effect.status_query', /only reads/)
+  assert.equal(invokeOf(spec).effect.statusQuery, undefined)
 })
 
 test('S27: a named operation says exactly one way, and one that is there', () => {
   const ask = (status_query: unknown): ToolSpec =>
-    ({ operations, effect: { class: 'administrative', status_query } }) as ToolSpec
+    ({ ...external, effect: { class: 'administrative', status_query } }) as ToolSpec
   const path = 'spec.effect.status_query'
   refused(ask('stats'), path, /has no operation 'stats'/)
   refused(ask({ operation: 'stats' }), `${path}.operation`, /has no operation/)
   refused(ask({}), path, /exactly one of operation or url/)
   const url = { url: 'https://a.example.com/{key}', state: '/state', done: 'ok', not_done: ['no', 'gone'] }
+  refused(ask({ operation: 'status', method: 'POST' }), `${path}.method`, /no url/)
+  refused(ask(url), `${path}.url`, /only read for type http/)
+})
+
+test('S27: the address of a named operation is checked as the endpoint is', () => {
+  const ask = (status_query: unknown): ToolSpec =>
+    ({ effect: { class: 'administrative', status_query } }) as ToolSpec
+  const path = 'spec.effect.status_query'
+  const url = { url: 'https://a.example.com/{key}', state: '/state', done: 'ok', not_done: ['no', 'gone'] }
   assert.equal(repeatOf(ask(url)), 'query')
-  refused(ask({ ...url, operation: 'status' }), path, /exactly one of/)
+  refused({ ...ask('status'), operations }, path, /sends every operation to the same address/)
   refused(ask({ ...url, url: 'https://a.example.com/' }), `${path}.url`, /which call it is about/)
   refused(ask({ ...url, url: '/status/{key}' }), `${path}.url`, /no absolute http/)
   refused(ask({ ...url, url: 'https://me:pw@a.example.com/{key}' }), `${path}.url`, /without user name/)
   refused(ask({ ...url, state: 'state' }), `${path}.state`, /no JSON pointer/)
   refused(ask({ ...url, quiet: 'x' }), `${path}.quiet`, /no duration/)
-  const { state: _state, ...stateless } = url
-  refused(ask(stateless), `${path}.state`, /is missing/)
-  refused({ ...ask(url), type: 'external' }, `${path}.url`, /only read for type http/)
+  refused(ask({ ...url, output: 'x' }), `${path}.output`, /no JSON pointer/)
+  refused(ask({ ...url, running: 'ok' }), path, /'ok' has two meanings/)
+  refused(ask({ ...url, url: 'https://{key}.example.com/' }), `${path}.url`, /another host for every call/)
+  refused(ask({ ...url, url: 'https://a.example.com/{id}/{key}' }), `${path}.url`, /placeholder other than/)
+  refused(ask({ ...url, url: 'https://a.example.com/{token}' }), `${path}.url`, /no token yet/)
+  refused(ask({ ...url, url: 'https://a.example.com/{key}#x' }), `${path}.url`, /fragment/)
   refused(
-    { operations, effect: { class: 'reversible-write', compensation: { tool: 'a', operation: 'undo' } } },
-    'spec.effect.compensation',
-    /exactly one of operation, tool or url/,
+    { ...ask(url), egress: { allow: ['https://tool.example.com'] } },
+    `${path}.url`,
+    /not covered by spec.egress.allow/,
   )
+  refused(ask({ ...url, url: 'http://localhost/{key}' }), `${path}.url`, /on this machine/, PRODUCTION)
+  warned(ask({ ...url, fencing: true, quiet: '1s' }), `${path}.quiet`, /not waited for/)
+  // A request with a body says there which call it is about.
+  assert.equal(repeatOf(ask({ ...url, method: 'POST', url: 'https://a.example.com/status' })), 'query')
 })

@@ -24,6 +24,17 @@ const PROTECTED = [
   ['GET', '/v1/calls'],
   ['GET', '/v1/calls/019a0000-0000-7000-8000-000000000001'],
   ['POST', '/v1/calls/019a0000-0000-7000-8000-000000000001/cancel'],
+  ['POST', '/v1/calls/019a0000-0000-7000-8000-000000000001/commit'],
+  ['POST', '/v1/calls/019a0000-0000-7000-8000-000000000001/rollback'],
+  ['POST', '/v1/calls/019a0000-0000-7000-8000-000000000001/settle'],
+  ['POST', '/v1/calls/019a0000-0000-7000-8000-000000000001/compensate'],
+  ['GET', '/v1/entries'],
+  ['POST', '/v1/sagas'],
+  ['GET', '/v1/sagas'],
+  ['GET', '/v1/sagas/trip-1'],
+  ['POST', '/v1/sagas/trip-1/complete'],
+  ['POST', '/v1/sagas/trip-1/abort'],
+  ['POST', '/v1/tools/echo/verify'],
   ['GET', '/v1/tools'],
   ['POST', '/v1/tools'],
   ['GET', '/v1/tools/echo'],
@@ -126,7 +137,7 @@ test('S41: a caller who is not the admin calls what it may, and reads or changes
   assert.equal((await h.call('echo', {}, { token: TEAM })).status, 200)
   assert.equal((await h.call('post', { text: 'x' }, { token: TEAM })).status, 403)
   for (const [method, path] of PROTECTED.filter(
-    ([, path]) => path.startsWith('/v1/tools') || path === '/v1/apply',
+    ([, path]) => (path.startsWith('/v1/tools') && !path.endsWith('/verify')) || path === '/v1/apply',
   )) {
     const reply = await h.request(method, path, {
       token: TEAM,
@@ -134,6 +145,9 @@ test('S41: a caller who is not the admin calls what it may, and reads or changes
     })
     assert.equal(reply.status, 403, `${method} ${path}`)
   }
+  // Verifying is calling.
+  assert.equal((await h.request('POST', '/v1/tools/echo/verify', { body: {}, token: TEAM })).status, 200)
+  assert.equal((await h.request('POST', '/v1/tools/post/verify', { body: {}, token: TEAM })).status, 403)
 })
 
 test("a caller sees its own calls and not another's", async () => {

@@ -101,6 +101,28 @@ test('a drain lets calls end, takes no new ones and closes the connections', asy
   await drain
 })
 
+test('while the last call runs, connections are still taken: calls are told to come back, reads are answered', async (t) => {
+  const h = await startHarness()
+  t.after(() => h.close())
+  const running = h.call('wait', { ms: 400 }, { envelope: { request_id: 'last' } })
+  let list = await h.request('GET', '/v1/calls')
+  while (list.body.calls.length === 0) list = await h.request('GET', '/v1/calls')
+  const drain = h.server.drain(running)
+  for (let turn = 0; turn < 3; turn++) {
+    const refused = await h.call('wait', { ms: 1 })
+    assert.equal(refused.status, 503)
+    assert.equal(refused.headers['retry-after'], '1')
+    assert.equal(refused.headers.connection, 'close')
+    assert.deepEqual([refused.body.error.retryable, refused.body.effect], [true, 'none'])
+    assert.equal((await h.request('GET', '/readyz')).status, 503)
+    assert.equal((await h.request('GET', `/v1/calls/${list.body.calls[0].id}`)).body.state, 'running')
+    assert.equal((await h.request('POST', '/v1/sagas')).status, 503)
+  }
+  assert.equal((await running).status, 200)
+  await drain
+  await assert.rejects(fetch(`${h.url}/healthz`))
+})
+
 test('a drain of a server without requests ends at once, also twice', async (t) => {
   const h = await startHarness()
   t.after(() => h.close())

@@ -16,6 +16,8 @@ before(async () => {
 })
 after(() => h.close())
 
+/** What is said with the path alone. */
+const BODILESS = /\/(?:cancel|rollback|compensate|complete)$/
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
 interface Operation {
@@ -132,7 +134,7 @@ test('the document has the structure of OpenAPI 3.1', () => {
     }
     assert.equal(
       'requestBody' in operation,
-      (method === 'post' && !path.endsWith('/cancel')) || method === 'put',
+      (method === 'post' && !BODILESS.test(path)) || method === 'put',
       where,
     )
     const responses = operation.responses as JsonObject
@@ -190,6 +192,28 @@ test('what the server answers is valid by the document', async () => {
   check(
     'explanation',
     (await h.request('POST', '/v1/explain', { body: { request_id: 'e', tool: { name: 'none' } } })).body,
+  )
+  const open = await h.call(
+    'post',
+    { text: 'gone', ms: 60_000 },
+    { envelope: { runtime: { timeout_ms: 20 } } },
+  )
+  assert.equal(open.body.effect, 'unknown')
+  const entries = (await h.request('GET', '/v1/entries')).body
+  assert.equal(entries.entries.length, 1)
+  check('entry-list', entries)
+  const saga = (await h.request('POST', '/v1/sagas', { body: { id: 'doc-check' } })).body
+  check('saga', saga)
+  check('saga-list', (await h.request('GET', '/v1/sagas')).body)
+  check(
+    'tool-verdict',
+    (await h.request('POST', '/v1/tools/echo/verify', { body: { input: { a: 1 } } })).body,
+  )
+  const settle = { body: { as: 'done', reason: 'seen' } }
+  check('call', (await h.request('POST', `/v1/calls/${open.headers['writ-call-id']}/settle`, settle)).body)
+  check(
+    'v1-response',
+    (await h.request('POST', `/v1/calls/${open.headers['writ-call-id']}/settle`, settle)).body,
   )
   const manifest =
     'apiVersion: writ.dev/v1\nkind: Tool\nmetadata: {name: doc-check}\nspec: {type: http, endpoint: "http://127.0.0.1:9/x"}\n'

@@ -2,17 +2,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Answer, isOutcome } from '../../src/contract/answer.ts'
 import { type KeyRecord, type SimCall, samenessOf } from './history.ts'
-import { type EntryRow, EPSILON, type Facts } from './invariant.ts'
+import { EPSILON, type Facts } from './invariant.ts'
 import { nameOfCall } from './ledger-rules.ts'
 import { CLOCK_SLACK_MS, mayBeErased } from './memory-rules.ts'
 import { isInDoubt } from './send-rules.ts'
-import { RETENTION_MS } from './sim-tool.ts'
+import { COMMIT_MS, RETENTION_MS } from './sim-tool.ts'
 import { isHarmless } from './tool-service.ts'
 
 const ENTRY_STATES: Readonly<Record<string, readonly string[]>> = {
-  done: ['done'],
-  'not-done': ['not-done', 'canceled'],
-  unknown: ['unknown'],
+  done: ['done', 'committed', 'compensating', 'compensated', 'compensation-failed'],
+  'not-done': ['not-done', 'canceled', 'rolled-back'],
+  // It may have been settled since.
+  unknown: [
+    'unknown',
+    'reconciling',
+    'commit-unknown',
+    'done',
+    'not-done',
+    'committed',
+    'prepared',
+    'intended',
+  ],
 }
 
 export class AnswerRules {
@@ -40,20 +50,32 @@ export class AnswerRules {
     if (answer.final !== isOutcome(answer.state))
       fail('truth', `${name}: ${answer.state} with final ${answer.final}`)
     const succeeded = answer.state === 'succeeded'
-    const silent = succeeded || answer.state === 'running'
+    const silent = succeeded || answer.state === 'running' || answer.state === 'prepared'
     if (silent === (answer.failure !== undefined)) fail('truth', `${name}: ${answer.state} and its failure`)
-    if (succeeded !== (answer.output !== undefined)) fail('truth', `${name}: ${answer.state} and its output`)
+    const shows = answer.output !== undefined
+    // What a person has settled may have none, and may be replayed to others.
+    const byHand = call.record.settledByHand || (answer.replayed && call.record.tool.onRepeat === 'replay')
+    const may = answer.state === 'prepared' || byHand
+    if (succeeded !== shows && !may) fail('truth', `${name}: ${answer.state} and its output`)
+    if (answer.state === 'prepared' && answer.effect !== 'prepared') {
+      fail('truth', `${name}: prepared, effect ${answer.effect}`)
+    }
     const none = call.record.tool.kind === 'read' && answer.effect !== 'none' && answer.effect !== 'pending'
     if (none) fail('truth', `${name}: a read with effect ${answer.effect}`)
   }
 
   /** Nobody is turned away without a cause. */
   #checkReasons(call: SimCall, answer: Answer, name: string): void {
-    const { agenda, fail, history } = this.#facts
+    const { agenda, fail, history, shared } = this.#facts
     const { record, ask, life } = call
-    if (answer.state === 'running') {
+    // While it is being committed or undone there is no flight to join.
+    if (answer.state === 'running' && answer.effect === 'pending') {
       const until = Math.min(call.deadline, call.startedAt + (ask.waitMs ?? Number.POSITIVE_INFINITY))
-      if (agenda.now < until - EPSILON && !life.closing) {
+      // One that cannot write any more sends everybody away.
+      // A process that was held, or whose disk stood still, may not have its outcome on record in time.
+      const unwritten = !answer.replayed && life.disturbedAt >= call.startedAt
+      const excused = life.closing || life.failedAt !== undefined || unwritten
+      if (agenda.now < until - EPSILON && !excused) {
         fail('one-flight', `${name} was told that it runs ${until - agenda.now} ms before its time was up`)
       }
     }
@@ -83,7 +105,9 @@ export class AnswerRules {
         // Hanging up ends nothing but a read (S11).
         const read = record.tool.kind === 'read'
         const canceled = record.calls.some(
-          (other) => other.canceledAt !== undefined || (read && other.ask.hangUpMs !== undefined),
+          ({ canceledAt, ask: { hangUpMs, saga } }) =>
+            // A saga that is aborted cancels what waits for approval.
+            canceledAt !== undefined || saga !== undefined || (read && hangUpMs !== undefined),
         )
         if (!canceled) fail('truth', `${name} was canceled by nobody`)
         break
@@ -94,7 +118,7 @@ export class AnswerRules {
           fail('outcome', `${name}: expired while it was ${record.open.answer.state}`)
         break
       case 'version-unmatched':
-        if (!history.removed.has(record.tool.name)) {
+        if (!history.removed.has(record.tool.name) && !(shared && history.upgraded.has(record.tool.name))) {
           fail('payload', `${name}: its build is said to be gone, and is not`)
         }
         break
@@ -123,18 +147,23 @@ export class AnswerRules {
         break
       }
       case 'not-done': {
-        const run = record.runs.find((one) => one.send.attempt <= attempt)
+        const run = record.runs.find((one) => !one.prepares && one.send.attempt <= attempt)
         if (run !== undefined) fail('truth', `${name} says not-done; send ${run.send.number} was executed`)
-        const doubt = record.sends.find(isInDoubt)
+        // Where the tool can be asked, or a person has looked, one can know.
+        const asked = record.tool.query !== undefined || record.tool.twoPhase === true || record.settledByHand
+        // Another replica may have made the next attempt before this answer came through.
+        const doubt = asked ? undefined : record.sends.find((one) => one.attempt <= attempt && isInDoubt(one))
         if (doubt !== undefined)
           fail('truth', `${name} says not-done; nobody can know that of send ${doubt.number}`)
         record.notDoneUpTo = Math.max(record.notDoneUpTo, attempt)
         break
       }
       case 'unknown': {
-        const doubt = record.sends.some((send) => isInDoubt(send) && send.learned !== 'success')
-        const broken = record.calls.some(({ life }) => life.failedAt !== undefined)
-        if (!doubt && !broken && !record.interrupted)
+        const sends = [...record.sends, ...record.errands.filter((one) => one.kind === 'commit')]
+        const doubt = sends.some((send) => isInDoubt(send) && send.learned !== 'success')
+        const broken = record.calls.some(({ life }) => life.failedAt !== undefined || life.awayUntil > 0)
+        // While it is being committed it is not known, either.
+        if (!doubt && !broken && !record.interrupted && answer.state !== 'running')
           fail('truth', `${name} says unknown; every reply was definite`)
         break
       }
@@ -149,9 +178,11 @@ export class AnswerRules {
     const ofIdentity = () =>
       history
         .changesOfIdentity(record.tool, ask.input.item)
-        .filter((run) => run.send.call.record.actor === record.actor)
+        .filter((run) => run.send.record.actor === record.actor)
     const replays = record.tool.onRepeat === 'replay' && answer.replayed && record.runs.length === 0
     const runs = replays ? ofIdentity() : record.runs
+    // A person may have said what it returned, or that nobody knows; that is replayed to others, too.
+    if ((record.settledByHand || answer.output === undefined) && runs.length > 0) return
     if (!runs.some((run) => isDeepStrictEqual(run.output, answer.output))) {
       fail('truth', `${name} has output ${JSON.stringify(answer.output)}, which no run of it gave`)
       return
@@ -171,19 +202,24 @@ export class AnswerRules {
     const { record, life } = call
     if (answer.replayed || answer.state === 'running') return
     const sent = (record.tool.kind === 'read' ? call : record).sends.filter(
-      (one) => one.startedAt !== undefined,
+      (one) => one.startedAt !== undefined && (!this.#facts.shared || one.attempt <= answer.usage.attempt),
     )
     const expected = ENTRY_STATES[answer.effect]
     const bound = expected !== undefined || answer.state === 'succeeded'
-    if (answer.usage.attempt !== (bound ? sent.length : answer.usage.attempt)) {
+    // What a crash left open is counted, whether it left or not.
+    const exact = bound && !record.interrupted && life.failedAt === undefined
+    if (answer.usage.attempt !== (exact ? sent.length : answer.usage.attempt)) {
       fail('truth', `${name} says attempt ${answer.usage.attempt}; ${sent.length} were sent`)
     }
     if (life.failedAt !== undefined) return
     const own = ledger.entryOfCall(call.id)
-    if (expected !== undefined && record.tool.kind !== 'read') {
+    // Another replica may have taken the key up again meanwhile.
+    const taken = own === undefined && this.#facts.shared
+    if (expected !== undefined && record.tool.kind !== 'read' && !taken) {
       // A call that is refused says what became of its key before.
       const state =
-        (own ?? (answer.effect === 'unknown' ? this.#entryOf(record) : undefined))?.state ?? 'nothing'
+        (own ?? (answer.effect === 'unknown' ? ledger.entryOfCalls(record.calls) : undefined))?.state ??
+        'nothing'
       if (!expected.includes(state))
         fail('intent-first', `${name} says ${answer.effect}; on disk is ${state}`)
     }
@@ -192,18 +228,13 @@ export class AnswerRules {
     }
   }
 
-  #entryOf(record: KeyRecord): EntryRow | undefined {
-    for (const { id } of record.calls) {
-      const entry = this.#facts.ledger.entryOfCall(id)
-      if (entry !== undefined) return entry
-    }
-    return undefined
-  }
-
   /** S22: by the time that a keyed tool has declared. */
   #mayBeForgotten(record: KeyRecord): boolean {
     const since = record.calls[0]?.startedAt ?? 0
-    return record.tool.kind === 'keyed' && this.#facts.agenda.now - since > RETENTION_MS - CLOCK_SLACK_MS
+    const keptMs = record.tool.twoPhase === true ? COMMIT_MS : RETENTION_MS
+    const keeps = record.tool.kind === 'keyed' || record.tool.twoPhase === true
+    // The last tenth is not used.
+    return keeps && this.#facts.agenda.now - since > 0.9 * keptMs - CLOCK_SLACK_MS
   }
 }
 

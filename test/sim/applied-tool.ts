@@ -8,7 +8,7 @@ import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { createUuid7 } from '../../src/util/uuid.ts'
 import type { World } from '../../src/util/world.ts'
 import { Random } from './random.ts'
-import { manifestOf, SIM_TOOLS, VERSIONS } from './sim-tool.ts'
+import { ALL_TOOLS, manifestOf, VERSIONS } from './sim-tool.ts'
 
 export type ResourceCells = readonly (string | number)[]
 
@@ -19,7 +19,7 @@ export async function applyTools(): Promise<ReadonlyMap<string, ResourceCells>> 
   const world = stillWorld()
   const store = await createSqliteStore({ world, database, flusher: createInlineFlusher(database) })
   const runtime = await createRuntime({ world, store: { kind: 'given', store } })
-  const sources = SIM_TOOLS.map((tool) => ({
+  const sources = ALL_TOOLS.map((tool) => ({
     file: `${tool.name}.json`,
     text: JSON.stringify(manifestOf(tool, VERSIONS[0])),
   }))
@@ -57,7 +57,7 @@ export function createDatabase(): MachineDatabase {
       if (database.isTransaction) database.exec('rollback')
       for (const statement of clear) statement.run()
       for (const row of rows) insert.run(...row)
-      count.run(SIM_TOOLS.length)
+      count.run(ALL_TOOLS.length)
     },
   }
 }
@@ -75,6 +75,7 @@ function stillWorld(): World {
     soon: (run) => queueMicrotask(run),
     random: () => random.next(),
     id,
+    secret: (size) => Buffer.from(random.bytes(size)).toString('base64url'),
     network: new Dispatcher(),
     epoch: id(),
   }

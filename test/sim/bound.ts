@@ -26,17 +26,22 @@ export class Bounds {
     const { agenda, diskMs } = this.#facts
     const { record, life } = call
     // Who was told that its call runs did not wait for the end of it.
-    const alone = !record.calls.some(
-      (other) => other !== call && other.life === life && (other.answer ?? RUNNING).state === 'running',
-    )
+    const { shared } = this.#facts
+    const alone =
+      !shared &&
+      !record.interrupted &&
+      !record.calls.some((other) => other !== call && other.life === life && isUnderWay(other))
     const longest = alone ? longestRun(call, record.tool) : PATIENCE_MS
     const end = Math.min(call.deadline, agenda.now + longest)
     // Its intent may wait for the disk, and so may its outcome.
-    this.#set(call, Math.max(end, agenda.now + diskMs) + diskMs)
+    const grace = shared || record.tool.query !== undefined ? ANSWER_GRACE_MS : 0
+    this.#set(call, Math.max(end, agenda.now + diskMs) + diskMs + grace)
   }
 
   onCancel(call: SimCall): void {
-    const { agenda, diskMs } = this.#facts
+    const { agenda, diskMs, shared } = this.#facts
+    // Where it waits for another replica, that one has to hear of it first.
+    if (shared || call.record.tool.query !== undefined) return
     this.#set(call, Math.min(call.bound, Math.max(agenda.now, call.startedAt + diskMs) + diskMs))
   }
 
@@ -75,6 +80,11 @@ export class Bounds {
       fail('deadline', `${nameOfCall(call)} has no answer; it was due at ${bound}`)
     })
   }
+}
+
+/** Also one whose intent came too late: it is still being closed. */
+function isUnderWay({ answer }: SimCall): boolean {
+  return (answer ?? RUNNING).state === 'running' || answer?.failure?.id === 'intent-not-recorded'
 }
 
 /** S9: attempts x timeout + backoffs, and no longer than the tool allows. */

@@ -6,13 +6,15 @@ import type { CallOptions } from '../../src/contract/call-options.ts'
 import type { CallHandle } from '../../src/runtime-api.ts'
 import type { Agenda } from './agenda.ts'
 import type { History, SimCall } from './history.ts'
-import { type Life, type Wall, wallTime } from './life.ts'
+import { type Life, wallTime } from './life.ts'
 import type { Machine, Running } from './machine.ts'
 import type { Ask } from './plan.ts'
 import type { Random } from './random.ts'
 
 export interface ClientWatch {
   onStart(call: SimCall): void
+  /** An effect is there to be committed or undone. */
+  onEffect(call: SimCall, answer: Answer): void
   onCancel(call: SimCall): void
   onAnswer(call: SimCall, answer: Answer): void
   /** A call was looked up by its id, some time after its answer. */
@@ -21,10 +23,9 @@ export interface ClientWatch {
 
 export interface ClientOptions {
   readonly agenda: Agenda
-  readonly wall: Wall
   readonly random: Random
   readonly history: History
-  readonly machine: () => Machine
+  readonly machines: readonly Machine[]
   readonly watch: ClientWatch
   readonly log: (line: string) => void
 }
@@ -74,20 +75,29 @@ export class Clients {
   }
 
   #ask(ask: Ask, time: number): void {
-    const { agenda, wall, history, machine, random } = this.#options
-    const running = machine().running
+    const { agenda, history, random } = this.#options
+    const running = this.#choose(ask, time)
     if (running === undefined) {
       const ms = random.fork('down', ask.name, time, agenda.now).int(10, 200)
       agenda.after(ms, undefined, `${ask.name} tries again`, () => this.#ask(ask, time))
       return
     }
     const call = history.addCall(ask, `${ask.name}.${time}`, running.life)
-    const deadline = ask.deadlineMs === undefined ? undefined : wallTime(agenda, wall) + ask.deadlineMs
+    const deadline =
+      ask.deadlineMs === undefined ? undefined : wallTime(agenda, running.wall) + ask.deadlineMs
     this.#waiting.set(call, time)
     const arrival = { call, running, deadline }
     this.#arriving.add(arrival)
     // A process that is held takes the request once it goes on.
     agenda.after(0, running.life, `${call.name} arrives`, () => this.#arrive(arrival))
+  }
+
+  /** Any replica, and after a failure the other one. */
+  #choose(ask: Ask, time: number): Running | undefined {
+    const { machines, random } = this.#options
+    const first = machines.length === 1 ? 0 : random.fork('replica', ask.name).int(0, machines.length - 1)
+    const order = machines.map((_, index) => machines[(first + time + index) % machines.length])
+    return order.find((machine) => machine?.running !== undefined)?.running
   }
 
   /** A process may read several requests in one turn: then they start before any of them has got anywhere. */
@@ -100,8 +110,9 @@ export class Clients {
   }
 
   #start(call: SimCall, running: Running, deadline: number | undefined): void {
-    const { agenda, wall, history, watch, log } = this.#options
+    const { agenda, history, watch, log } = this.#options
     const { ask } = call
+    const { wall } = running
     const door = running.doors.get(ask.actor)
     if (door === undefined) throw new Error(`no such actor: ${ask.actor}`)
     call.startedAt = agenda.now
@@ -143,10 +154,14 @@ export class Clients {
     watch.onAnswer(call, answer)
     call.answer = answer
     call.answeredAt = agenda.now
+    if (answer.state === 'prepared' || answer.effect === 'done') watch.onEffect(call, answer)
     if (answer.final && random.fork('look', call.name).chance(0.2)) this.#look(call)
     // An agent that was told of a repeat tries once more later, too.
     const open =
-      answer.state === 'running' || answer.state === 'unknown' || answer.failure?.id === 'effect-repeated'
+      answer.state === 'running' ||
+      answer.state === 'unknown' ||
+      answer.state === 'reconciling' ||
+      answer.failure?.id === 'effect-repeated'
     if (answer.failure?.retryable !== true && !open) {
       this.#left--
       return
@@ -172,10 +187,15 @@ export class Clients {
   }
 
   #look(call: SimCall): void {
-    const { agenda, machine, random, watch } = this.#options
-    const ms = random.fork('look', call.name).int(0, 5_000)
+    const { agenda, machines, random, watch } = this.#options
+    const dice = random.fork('look', call.name)
+    const ms = dice.int(0, 5_000)
+    // What is written behind is known to its own replica at once, and to the others when it is written.
+    const behind =
+      call.record.tool.kind === 'read' || call.answer?.replayed === true || call.answer?.effect === 'none'
+    const machine = behind ? machines[call.life.replica] : dice.pick(machines)
     agenda.after(ms, undefined, `${call.name} is looked up`, () => {
-      const running = machine().running
+      const running = machine?.running
       const door = running?.doors.get(call.ask.actor)
       if (running === undefined || door === undefined || running.life.held !== undefined) return
       if (running.life.failedAt !== undefined || running.life.closing) return
@@ -201,5 +221,6 @@ function optionsOf(call: SimCall, deadline: number | undefined): CallOptions {
     ...(ask.requestId === undefined ? {} : { requestId: ask.requestId }),
     ...(deadline === undefined ? {} : { deadlineUnixMs: deadline }),
     ...(ask.timeoutMs === undefined ? {} : { timeoutMs: ask.timeoutMs }),
+    ...(ask.saga === undefined ? {} : { saga: ask.saga }),
   }
 }

@@ -8,12 +8,20 @@ import { SIM_TOOL_BY_NAME, type SimTool } from './sim-tool.ts'
 /** What the process can know of a send once it is over. */
 export type Learned = 'success' | 'nothing-done' | 'not-definite'
 
+/** What a request is about: the call itself, or something about one that was made before (S27). */
+export type SendKind = 'call' | 'status' | 'commit' | 'rollback'
+
 /** One request, from the moment the runtime handed it to the network. */
 export interface Send {
   readonly number: number
+  readonly kind: SendKind
   readonly life: Life
   readonly call: SimCall
+  /** The record of its call, or of what undoes that. */
+  readonly record: KeyRecord
   readonly tool: SimTool
+  /** What a commit or rollback is about, in the tool's own words. */
+  readonly token: string
   readonly path: string
   /** The key as the tool receives it. */
   readonly key: string
@@ -32,6 +40,8 @@ export interface Send {
 export interface Run {
   readonly send: Send
   readonly at: number
+  /** Only prepared: nothing has happened yet. */
+  readonly prepares: boolean
   /** Whether it changed the world. A keyed tool that remembers the key changes nothing. */
   readonly changed: boolean
   readonly output: Json
@@ -50,9 +60,19 @@ export interface KeyRecord {
   readonly tool: SimTool
   readonly key: string
   readonly fresh: boolean
+  /** What it undoes, where Writ itself asks for it. */
+  readonly undoes: KeyRecord | undefined
   readonly calls: SimCall[]
   readonly sends: Send[]
+  /** Commits, rollbacks and questions about it. */
+  readonly errands: Send[]
   readonly runs: Run[]
+  /** Requests about it that are on their way or being worked on. */
+  travelling: number
+  /** Somebody said by hand what became of it (S28). */
+  settledByHand: boolean
+  /** Somebody asked for it to be undone. */
+  undoAsked: boolean
   /** The key under which the tool knows it. */
   toolKey: string | undefined
   /** The remembered outcome, by what was asked for (S13). */
@@ -89,11 +109,16 @@ export interface SimCall {
 
 export class History {
   readonly records = new Map<string, KeyRecord>()
+  readonly undos = new Map<string, KeyRecord>()
   readonly calls: SimCall[] = []
   readonly #byTrace = new Map<string, SimCall>()
   readonly #byId = new Map<string, SimCall>()
   readonly runs: Run[] = []
   readonly sends: Send[] = []
+  /** When a tool said that something had not happened, to which question. */
+  readonly saidNotDone: { readonly send: Send; readonly at: number }[] = []
+  /** Tools of which a second build was applied; another replica may know only one of the two. */
+  readonly upgraded = new Set<string>()
   /** Tools whose first build was taken away. */
   readonly removed = new Set<string>()
 
@@ -154,18 +179,45 @@ export class History {
       tool,
       key,
       fresh: ask.key === undefined && ask.requestId === undefined,
-      calls: [],
-      sends: [],
-      runs: [],
-      toolKey: undefined,
-      told: undefined,
-      open: undefined,
-      notDoneUpTo: 0,
-      interrupted: false,
+      undoes: undefined,
+      ...blank(),
     }
     this.records.set(id, record)
     return record
   }
+
+  /** The record of what Writ itself sends to undo a call: by the key that the tool receives. */
+  undoRecord(tool: SimTool, key: string, undoes: KeyRecord): KeyRecord {
+    const id = JSON.stringify([tool.name, key])
+    const known = this.undos.get(id)
+    if (known !== undefined) return known
+    const { actor } = undoes
+    const record: KeyRecord = { actor, tool, key: `undo of ${undoes.key}`, fresh: true, undoes, ...blank() }
+    this.undos.set(id, record)
+    return record
+  }
+}
+
+function blank(): Omit<KeyRecord, 'actor' | 'tool' | 'key' | 'fresh' | 'undoes'> {
+  return {
+    calls: [],
+    sends: [],
+    errands: [],
+    runs: [],
+    travelling: 0,
+    settledByHand: false,
+    undoAsked: false,
+    toolKey: undefined,
+    told: undefined,
+    open: undefined,
+    notDoneUpTo: 0,
+    interrupted: false,
+  }
+}
+
+/** What changed the world for a key. */
+export function effectsOf(record: KeyRecord): Run[] {
+  return record.runs.filter((run) => run.changed)
 }
 
 /** Two asks with one key are the same call when these are equal (S13). */

@@ -3,7 +3,7 @@ import type { Agenda } from './agenda.ts'
 import type { FlushFault } from './disk.ts'
 import type { History, Send } from './history.ts'
 import type { Fail } from './invariant.ts'
-import type { Wall } from './life.ts'
+import type { Life, Wall } from './life.ts'
 import type { Machine, Running } from './machine.ts'
 import type { Incident } from './plan.ts'
 import { manifestOf, SIM_TOOL_BY_NAME, VERSIONS } from './sim-tool.ts'
@@ -11,8 +11,8 @@ import { manifestOf, SIM_TOOL_BY_NAME, VERSIONS } from './sim-tool.ts'
 export interface IncidentOptions {
   readonly incidents: readonly Incident[]
   readonly agenda: Agenda
-  readonly wall: Wall
-  readonly machine: Machine
+  readonly walls: readonly Wall[]
+  readonly machines: readonly Machine[]
   readonly history: History
   readonly fail: Fail
   readonly count: (what: string) => void
@@ -22,6 +22,8 @@ export interface IncidentOptions {
 export class Incidents {
   readonly #options: IncidentOptions
   readonly #upgraded = new Set<string>()
+  readonly #states = new Map<string, number>()
+  #over = false
 
   constructor(options: IncidentOptions) {
     this.#options = options
@@ -36,8 +38,29 @@ export class Incidents {
     }
   }
 
+  /** From now on nothing happens any more. */
+  stop(): void {
+    this.#over = true
+  }
+
+  /** An entry has come into this state, by the hand of this life. */
+  onState(state: string, life: Life): void {
+    const nth = (this.#states.get(state) ?? 0) + 1
+    this.#states.set(state, nth)
+    const { agenda, incidents, machines, count } = this.#options
+    const hit = incidents.some(
+      (one) => one.kind === 'crash-in-state' && one.state === state && one.nth === nth && !this.#over,
+    )
+    if (!hit) return
+    count(`incident:crash-${state}`)
+    // Right away, or while what follows from it is under way.
+    const ms = (agenda.ran * 37) % 400
+    agenda.after(ms, life, `${life.name} dies`, () => machines[life.replica]?.crash(`after ${state}`, life))
+  }
+
   faultOf(flush: number): FlushFault | undefined {
     const { incidents, count } = this.#options
+    if (this.#over) return undefined
     for (const incident of incidents) {
       if (!('flush' in incident) || incident.flush !== flush) continue
       count(`incident:${incident.kind === 'crash-in-flush' ? incident.when : incident.kind}`)
@@ -46,21 +69,34 @@ export class Incidents {
     return undefined
   }
 
+  /** A request is handed to the network: the process may be held in that very moment. */
+  onDispatch(send: Send): void {
+    const { incidents, machines, count } = this.#options
+    for (const one of incidents) {
+      if (one.kind !== 'pause-in-send' || one.send !== send.number || this.#over) continue
+      count('incident:pause-in-send')
+      machines[send.life.replica]?.pause(one.ms, send.life)
+    }
+  }
+
   /** May be the end of the process: right before the first byte of a send leaves, or right after it. */
   onSend(send: Send, when: 'before' | 'after'): void {
-    const { incidents, machine, count } = this.#options
-    const hit = incidents.some(
-      (one) => one.kind === 'crash-in-send' && one.send === send.number && one.when === when,
-    )
+    const { incidents, machines, count } = this.#options
+    const hit =
+      !this.#over &&
+      incidents.some((one) => one.kind === 'crash-in-send' && one.send === send.number && one.when === when)
     if (!hit) return
     count(`incident:crash-${when}-send`)
-    machine.crash(`${when} send ${send.number}`, send.life)
+    machines[send.life.replica]?.crash(`${when} send ${send.number}`, send.life)
   }
 
   #happen(incident: Extract<Incident, { readonly at: number }>): void {
-    const { machine, wall, count, log } = this.#options
+    const { machines, walls, count, log } = this.#options
+    const machine = machines[incident.replica ?? 0]
+    const wall = walls[incident.replica ?? 0]
+    if (machine === undefined || wall === undefined || this.#over) return
     if (incident.kind === 'upgrade') {
-      this.#upgrade(incident.tool, incident.removesOld)
+      this.#upgrade(machine, incident.tool, incident.removesOld)
       return
     }
     count(`incident:${incident.kind}`)
@@ -78,21 +114,26 @@ export class Incidents {
         log(`the wall clock is set ${incident.offsetMs} ms off`)
         wall.offsetMs = incident.offsetMs
         break
+      case 'partition':
+        machine.partition(incident.ms)
+        break
     }
   }
 
-  #upgrade(name: string, removesOld: boolean): void {
-    const { agenda, machine, fail, count } = this.#options
+  #upgrade(machine: Machine, name: string, removesOld: boolean): void {
+    const { agenda, fail, count } = this.#options
     const { running } = machine
     if (running === undefined || running.life.failedAt !== undefined) return
     // Two at once would be a conflict, and rightly so.
     if (this.#upgraded.has(name)) return
     this.#upgraded.add(name)
     count('incident:upgrade')
+    this.#options.history.upgraded.add(name)
     agenda.after(0, running.life, `${name} is upgraded`, () => {
       this.#apply(running, name, removesOld).catch((error: unknown) => {
-        const { failedAt, closing } = running.life
-        if (failedAt === undefined && !closing) fail('no-bug', `the upgrade of ${name}: ${String(error)}`)
+        const { failedAt, closing, awayUntil } = running.life
+        if (failedAt === undefined && !closing && awayUntil === 0)
+          fail('no-bug', `the upgrade of ${name}: ${String(error)}`)
       })
     })
   }

@@ -11,7 +11,15 @@ export const INVARIANTS = {
   truth: 'what is answered is what the tool did (S23, S24)',
   'intent-first':
     'nothing is sent before its intent is durable, nothing answered before its outcome is (S34)',
-  recovery: 'what a crash left open becomes unknown and is never sent again (S36)',
+  recovery: 'what a crash left open becomes unknown, and is sent again only where that is harmless (S36)',
+  ownership: 'nobody acts on what another life owns; a life is ended only after its lease (S35)',
+  lease: 'nothing is sent with less than a third of the lease left (S35)',
+  timer: 'a timer is never early, never lost, and in one hand at a time (S12)',
+  quiet: 'a not_done is believed only from a tool that fences, or after the quiet time (S22)',
+  'two-phase': 'a prepared effect is committed or rolled back, by one hand, with its move on disk (S26)',
+  settles: 'once the tools can be asked, everything that can be is settled, and right (S27, S28)',
+  undo: 'an effect is undone once, and only when somebody asked for it (S29)',
+  saga: 'nothing is left of a saga that was aborted (S29)',
   transition: 'entries move only as the table says',
   chain: 'the evidence can be computed again from what is kept (S39)',
   limit: 'concurrency and rate of a tool are never exceeded (admit)',
@@ -43,12 +51,18 @@ export interface Facts {
   readonly fail: Fail
   /** The longest that a write waits for a disk that is well: the flush under way, then its own. */
   readonly diskMs: number
+  /** Several replicas share the database. */
+  readonly shared: boolean
 }
 
 /** Times are sums of fractions: this much is no difference. */
 export const EPSILON = 1e-6
 
 export interface EntryRow {
+  readonly id: string
+  readonly scope: string
+  readonly key: string
+  readonly saga: string | null
   readonly state: string
   readonly epoch: string
   readonly attempts: number
@@ -61,13 +75,17 @@ export class LedgerView {
   readonly #all
   readonly #ofCall
   readonly #call
+  readonly #timers
+  readonly #sagas
 
   constructor(database: DatabaseSync) {
-    const columns = `state, epoch, attempts, call_id as callId, json_extract(fixed, '$.readOnly') as readOnly`
+    const columns = `id, scope, key, saga, state, epoch, attempts, call_id as callId, json_extract(fixed, '$.readOnly') as readOnly`
     const from = 'from entry join entry_body using (number)'
     this.#all = database.prepare(`select ${columns} ${from} order by number`)
     this.#ofCall = database.prepare(`select ${columns} ${from} where call_id = ?`)
     this.#call = database.prepare('select 1 from call where id = ?')
+    this.#timers = database.prepare("select kind, subject from timer where kind <> 'retention'")
+    this.#sagas = database.prepare('select id, state from saga')
   }
 
   entries(): EntryRow[] {
@@ -77,6 +95,24 @@ export class LedgerView {
   entryOfCall(callId: string): EntryRow | undefined {
     const row = this.#ofCall.get(callId)
     return row === undefined ? undefined : rowOf(row)
+  }
+
+  /** The entry of a key: the last call that took it up has its name in it. */
+  entryOfCalls(calls: readonly { readonly id: string }[]): EntryRow | undefined {
+    for (const { id } of calls.toReversed()) {
+      const entry = id === '' ? undefined : this.entryOfCall(id)
+      if (entry !== undefined) return entry
+    }
+    return undefined
+  }
+
+  /** All but the one that erases what is old. */
+  timers(): { readonly kind: string; readonly subject: string }[] {
+    return this.#timers.all() as { kind: string; subject: string }[]
+  }
+
+  sagas(): { readonly id: string; readonly state: string }[] {
+    return this.#sagas.all() as { id: string; state: string }[]
   }
 
   hasCall(callId: string): boolean {

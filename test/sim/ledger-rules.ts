@@ -2,17 +2,29 @@
 
 import type { StoreReads } from '../../src/store/assemble-store.ts'
 import type { Batch, EncodedResult } from '../../src/store/sqlite/codec.ts'
+import type { EvidenceLink } from '../../src/store/store.ts'
 import { verifyChain } from '../store/case/evidence-cases.ts'
 import type { KeyRecord, SimCall } from './history.ts'
 import type { Facts } from './invariant.ts'
 import type { Life } from './life.ts'
+import { foundIn } from './ownership-rules.ts'
 
-/** The moves of this world, written out once more. There is no approval and no settling by hand in it. */
+/** The moves of this world, written out once more. Nobody decides about approvals in it. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
+  'awaiting-approval': ['not-done', 'canceled'],
   intended: ['sent', 'not-done', 'unknown', 'canceled'],
-  sent: ['done', 'not-done', 'unknown', 'canceled'],
+  sent: ['done', 'not-done', 'unknown', 'prepared', 'canceled'],
   'not-done': ['intended', 'awaiting-approval'],
-  unknown: ['intended'],
+  unknown: ['intended', 'reconciling', 'done', 'not-done'],
+  reconciling: ['unknown', 'done', 'not-done', 'intended'],
+  prepared: ['committing', 'rolling-back'],
+  committing: ['committed', 'commit-unknown', 'prepared'],
+  'commit-unknown': ['committed', 'prepared'],
+  'rolling-back': ['rolled-back'],
+  done: ['compensating'],
+  committed: ['compensating'],
+  compensating: ['compensated', 'compensation-failed'],
+  'compensation-failed': ['compensating'],
 }
 const NEW_STATES = ['intended', 'awaiting-approval']
 const OPEN = ['intended', 'sent']
@@ -23,11 +35,12 @@ const LAG_MS = 50
 export class LedgerRules {
   readonly #facts: Facts
   readonly #states = new Map<string, string>()
-  /** Writes that were open when their process died. */
-  readonly #left = new Set<KeyRecord>()
+  /** Hears of every state that an entry comes into. */
+  readonly #onState: (state: string) => void
 
-  constructor(facts: Facts) {
+  constructor(facts: Facts, onState: (state: string) => void) {
     this.#facts = facts
+    this.#onState = onState
   }
 
   onCommit(batch: Batch, results: readonly EncodedResult[]): void {
@@ -36,6 +49,7 @@ export class LedgerRules {
       if (typeof result === 'object' && 'kind' in result && result.kind === 'refused') {
         this.#facts.fail('transition', result.message)
       }
+      if (op[0] === 'adopt-entries') for (const row of foundIn(result)) this.#adopted(String(row[7]))
       if (op[0] !== 'write' || op[1] === null || result !== 0) continue
       if (op[1][0] === 'insert') {
         const [, scope, key, , state] = op[1][1] as readonly string[]
@@ -45,6 +59,12 @@ export class LedgerRules {
         this.#move(`${scope} ${key}`, path)
       }
     }
+  }
+
+  /** Its process died on it, or was taken for dead. */
+  #adopted(callId: string): void {
+    const call = this.#facts.history.callOfId(callId)
+    if (call !== undefined) call.record.interrupted = true
   }
 
   #insert(key: string, state: string): void {
@@ -65,6 +85,8 @@ export class LedgerRules {
       if (!MOVES[at]?.includes(next)) this.#facts.fail('transition', `${key} moved from ${at} to ${next}`)
       this.#states.set(key, next)
     }
+    const last = path.at(-1)
+    if (last !== undefined) this.#onState(last)
   }
 
   /** The process is gone; the database is as it left it. */
@@ -74,11 +96,13 @@ export class LedgerRules {
     for (const entry of ledger.entries()) {
       const record = history.callOfId(entry.callId)?.record
       if (record === undefined) {
-        fail('truth', `an entry of call ${entry.callId}, which nobody made`)
+        // What Writ undoes by itself has a key that says so.
+        if (!entry.key.startsWith('compensation:')) {
+          fail('truth', `an entry of call ${entry.callId}, which nobody made`)
+        }
         continue
       }
-      if (OPEN.includes(entry.state)) this.#left.add(record)
-      else settled.add(record)
+      if (!OPEN.includes(entry.state)) settled.add(record)
     }
     // What was noted and not written yet may be missing, and no more (S34).
     const endedAt = life.failedAt ?? agenda.now
@@ -98,43 +122,35 @@ export class LedgerRules {
     }
   }
 
-  /** The next life has recovered and takes calls. */
+  /** The next life has recovered and takes calls: alone, it has taken over everything that was left. */
   onReady(life: Life): void {
-    const { history, ledger, fail } = this.#facts
+    const { ledger, fail, shared } = this.#facts
+    if (shared) return
     for (const entry of ledger.entries()) {
-      const record = history.callOfId(entry.callId)?.record
-      if (record === undefined) continue
-      const mine = entry.epoch === life.world.epoch
-      if (OPEN.includes(entry.state) && !mine) {
-        fail('recovery', `${nameOf(record)} is still ${entry.state} after the restart`)
+      if (OPEN.includes(entry.state) && entry.epoch !== life.world.epoch) {
+        fail('recovery', `the entry of call ${entry.callId} is still ${entry.state} after the restart`)
       }
-      if (!this.#left.has(record)) continue
-      if (entry.state !== 'unknown')
-        fail('recovery', `${nameOf(record)} was left open and is ${entry.state} now`)
-      record.interrupted = true
     }
-    this.#left.clear()
   }
 
   /** S39, over every life of the run. */
   checkChain(evidence: StoreReads['evidence']): void {
-    let before: { hash: string; epoch: string } | undefined
-    for (const epoch of evidence.epochs()) {
-      const links = evidence.links(epoch, 1, 1_000_000)
+    const known = new Set<string>()
+    for (const epoch of evidence.epochs() as readonly string[]) {
+      const links = evidence.links(epoch, 1, 1_000_000) as readonly EvidenceLink[]
       try {
         verifyChain(links)
       } catch (error) {
         this.#facts.fail('chain', error instanceof Error ? error.message : String(error))
       }
       const start = links[0]?.records[0]
-      if (
-        start?.type !== 'runtime.started' ||
-        (start.body.previous_hash ?? undefined) !== before?.hash ||
-        (start.body.previous_epoch ?? undefined) !== before?.epoch
-      ) {
-        this.#facts.fail('chain', `life ${epoch} does not begin where the one before it ended`)
+      const previous = start?.body.previous_hash ?? undefined
+      if (start?.type !== 'runtime.started' || (previous !== undefined && !known.has(String(previous)))) {
+        this.#facts.fail('chain', `life ${epoch} does not begin where another one was`)
       }
-      before = { epoch, hash: links.at(-1)?.hash ?? '' }
+      if (previous === undefined && known.size > 0)
+        this.#facts.fail('chain', `life ${epoch} knows of none before`)
+      for (const { hash } of links) known.add(hash)
     }
   }
 }

@@ -8,6 +8,8 @@ import type { Random } from './random.ts'
 
 export interface Life extends Owner {
   readonly world: World
+  /** Which machine it runs on. */
+  readonly replica: number
   readonly bornAt: number
   /** When its store was told that a flush failed. */
   failedAt: number | undefined
@@ -15,6 +17,8 @@ export interface Life extends Owner {
   disturbedAt: number
   /** Until when its disk stands still. */
   stalledUntil: number
+  /** Until when it does not reach the database. */
+  awayUntil: number
   /** It takes no new calls and is about to end by itself. */
   closing: boolean
 }
@@ -24,8 +28,8 @@ export interface Wall {
   offsetMs: number
 }
 
-/** 2026-01-01T00:00:00Z: when every run begins. */
-const BEGIN = 1_767_225_600_000
+/** 2026-01-01T00:00:00Z: when every run begins. The clock of the database is never set. */
+export const BEGIN = 1_767_225_600_000
 
 export function wallTime(agenda: Agenda, wall: Wall): number {
   return Math.floor(BEGIN + agenda.now + wall.offsetMs)
@@ -33,6 +37,7 @@ export function wallTime(agenda: Agenda, wall: Wall): number {
 
 export interface LifeOptions {
   readonly name: string
+  readonly replica?: number
   readonly agenda: Agenda
   readonly wall: Wall
   readonly random: Random
@@ -54,7 +59,9 @@ export function createLife(options: LifeOptions): Life {
     bornAt: agenda.now,
     failedAt: undefined,
     disturbedAt: agenda.now,
+    replica: options.replica ?? 0,
     stalledUntil: 0,
+    awayUntil: 0,
     closing: false,
     world: {
       clock: { now, monotonic: () => agenda.now + start },
@@ -68,6 +75,7 @@ export function createLife(options: LifeOptions): Life {
       },
       random: () => chance.next(),
       id,
+      secret: (size) => Buffer.from(bytes.bytes(size)).toString('base64url'),
       // Made on first use: the network needs the life that it belongs to.
       get network() {
         network ??= options.network(life)

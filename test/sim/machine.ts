@@ -1,8 +1,11 @@
-// The machine the process runs on: its database outlives every life; the process starts, dies, is held, and starts again.
+// A machine that the process runs on: the database outlives every life; the process starts, dies, is held, and starts
+// again. Where there are two, they share the database, and each has a wall clock of its own.
 import type { DatabaseSync } from 'node:sqlite'
+import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../../src/runtime-api.ts'
 import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import type { Agenda } from './agenda.ts'
 import type { Disk } from './disk.ts'
 import type { Fail } from './invariant.ts'
@@ -10,16 +13,26 @@ import { createLife, type Life, type LifeOptions, type Wall } from './life.ts'
 import { KEEP_MS } from './memory-rules.ts'
 import { ACTORS } from './plan.ts'
 import type { Random } from './random.ts'
-import { SIM_TOOLS } from './sim-tool.ts'
+import { createSharedStore } from './shared-store.ts'
+import { ALL_TOOLS } from './sim-tool.ts'
 
 /** A life that has recovered and takes calls. */
 export interface Running {
   readonly life: Life
+  readonly wall: Wall
   readonly runtime: Runtime
   readonly doors: ReadonlyMap<string, CallerDoor>
+  /** Of somebody who may settle by hand. */
+  readonly admin: CallerDoor
 }
 
 export interface MachineOptions {
+  /** Its number among those that share the database. */
+  readonly replica: number
+  readonly shared: boolean
+  readonly readMs: number
+  /** Signs checkpoints. */
+  readonly auditKey: string
   readonly agenda: Agenda
   readonly wall: Wall
   readonly random: Random
@@ -32,9 +45,10 @@ export interface MachineOptions {
   /** Everything of this life is over; what was asked of it has to be asked again. */
   readonly onDeath: (life: Life) => void
   readonly onResume: (life: Life) => void
+  readonly onAway: (life: Life) => void
 }
 
-const PERMISSIONS = SIM_TOOLS.map((tool) => `tool:${tool.name}:invoke`)
+const PERMISSIONS = ALL_TOOLS.map((tool) => `tool:${tool.name}:invoke`)
 
 export class Machine {
   readonly #options: MachineOptions
@@ -56,10 +70,10 @@ export class Machine {
   }
 
   start(): void {
-    const { agenda, wall, random, network, log, fail, onReady } = this.#options
+    const { agenda, wall, random, network, log, fail, onReady, replica, shared } = this.#options
     this.#lives++
-    const name = `life ${this.#lives}`
-    const life = createLife({ name, agenda, wall, random: random.fork(name), network })
+    const name = shared ? `life ${'AB'[replica]}${this.#lives}` : `life ${this.#lives}`
+    const life = createLife({ name, replica, agenda, wall, random: random.fork(name), network })
     this.#life = life
     log(`${name} starts`)
     this.#open(life).then(
@@ -68,23 +82,35 @@ export class Machine {
         const doors = new Map(
           ACTORS.map((actor) => [actor, runtime.as({ actor, permissions: PERMISSIONS })] as const),
         )
-        this.#running = { life, runtime, doors }
+        this.#running = { life, wall, runtime, doors, admin: runtime.as(createLocalAdmin()) }
         log(`${name} is ready`)
         onReady(this.#running)
       },
       (error: unknown) => {
-        // Only a disk that failed keeps it from starting; it is started again when that process has ended.
-        if (life.failedAt === undefined && !life.dead)
-          fail('no-bug', `${name} did not start: ${String(error)}`)
+        if (life.dead) return
+        // Only a disk that failed keeps it from starting; it is started again when that process has ended. One that does
+        // not reach the database gives up, and is started again, too.
+        if (life.failedAt === undefined && error instanceof StoreUnavailable && shared) {
+          this.crash(`it did not start: ${error.message}`, life)
+        } else if (life.failedAt === undefined) {
+          fail('no-bug', `${name} did not start: ${error instanceof Error ? error.stack : String(error)}`)
+        }
       },
     )
   }
 
   async #open(life: Life): Promise<Runtime> {
-    const { disk, database } = this.#options
+    const { disk, database, shared, agenda, random, readMs, auditKey } = this.#options
     const { world } = life
-    const store = await createSqliteStore({ world, database, flusher: disk.flusherOf(life) })
-    return createRuntime({ world, store: { kind: 'given', store }, retention: { keepMs: KEEP_MS } })
+    const store = shared
+      ? await createSharedStore(life, { agenda, database, disk, random, readMs })
+      : await createSqliteStore({ world, database, flusher: disk.flusherOf(life), now: () => disk.now })
+    return createRuntime({
+      world,
+      store: { kind: 'given', store },
+      retention: { keepMs: KEEP_MS },
+      audit: { key: { pem: auditKey } },
+    })
   }
 
   /** Drops the life whole, and starts the next one a while later. */
@@ -95,9 +121,8 @@ export class Machine {
   }
 
   /** The process stands still; its clock does not. */
-  pause(ms: number): void {
+  pause(ms: number, life: Life | undefined = this.#life): void {
     const { agenda, log, onResume } = this.#options
-    const life = this.#life
     if (life === undefined || life.dead || life.held !== undefined) return
     life.held = []
     life.disturbedAt = Math.max(life.disturbedAt, agenda.now + ms)
@@ -107,6 +132,17 @@ export class Machine {
       agenda.resume(life)
       onResume(life)
     })
+  }
+
+  /** The database is out of reach for a while. */
+  partition(ms: number): void {
+    const { agenda, log } = this.#options
+    const life = this.#life
+    if (life === undefined || life.dead) return
+    log(`${life.name} does not reach the database for ${ms} ms`)
+    life.awayUntil = Math.max(life.awayUntil, agenda.now + ms)
+    life.disturbedAt = Math.max(life.disturbedAt, life.awayUntil)
+    this.#options.onAway(life)
   }
 
   /** A proper end: no new calls, a time to drain, then the next life. */

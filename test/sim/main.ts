@@ -6,10 +6,12 @@ import { MUTATIONS } from './mutation/mutations.ts'
 
 const USAGE = `Usage: npm run sim -- [options]
   --seeds N         how many seeds to run (1000)
-  --start S         the first of them (1)
+  --start S         the first of them (1); also --from
+  --keep-going      go on after a seed that fails, and only name it
   --verbose         print every event
   --asks a1,a4      only these asks of the plan
   --incidents 0,2   only these incidents of the plan, by position; none with ''
+  --without WHAT    leave out person, sagas, or both: person,sagas
   --mutation NAME   without one safety rule
   --json            one line of JSON for each seed
   --help            this text, and the names of all mutations`
@@ -18,10 +20,13 @@ try {
   const { values } = parseArgs({
     options: {
       seeds: { type: 'string', default: '1000' },
-      start: { type: 'string', default: '1' },
+      start: { type: 'string' },
+      from: { type: 'string' },
+      'keep-going': { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
       asks: { type: 'string' },
       incidents: { type: 'string' },
+      without: { type: 'string' },
       mutation: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -40,11 +45,13 @@ try {
     const { runSeeds } = await import('./run-seeds.ts')
     const held = await runSeeds({
       seeds: wholeNumber('seeds', values.seeds, 1),
-      start: wholeNumber('start', values.start, 0),
+      start: wholeNumber('start', values.start ?? values.from ?? '1', 0),
+      keepGoing: values['keep-going'],
       verbose: values.verbose,
       json: values.json,
       ...(values.asks === undefined ? {} : { asks: values.asks.split(',') }),
       ...(values.incidents === undefined ? {} : { incidents: positions(values.incidents) }),
+      ...(values.without === undefined ? {} : { without: values.without.split(',') }),
       ...(values.mutation === undefined ? {} : { mutation: values.mutation }),
     })
     if (!held) process.exitCode = 1

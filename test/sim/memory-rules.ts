@@ -5,11 +5,14 @@ import type { CallRecord } from '../../src/contract/call.ts'
 import { type KeyRecord, type SimCall, samenessOf } from './history.ts'
 import type { Facts } from './invariant.ts'
 import { nameOfCall } from './ledger-rules.ts'
+import { isNever } from './send-rules.ts'
 
 /** How long outcomes are kept in this world (S18). */
 export const KEEP_MS = 20 * 60_000
 /** The wall clock may be off by this much on either side. */
 export const CLOCK_SLACK_MS = 10_000
+
+const NOT_RECORDED: ReadonlySet<string> = new Set(['intent-not-recorded', 'outcome-not-recorded'])
 
 export class MemoryRules {
   readonly #facts: Facts
@@ -23,6 +26,10 @@ export class MemoryRules {
     const { fail, agenda } = this.#facts
     const name = nameOfCall(call)
     const { record, ask } = call
+    // Replicas join reads in memory, each its own (S20).
+    if (this.#facts.shared && record.tool.kind === 'read') return
+    // Settled by hand it may have been sent again since.
+    if (record.settledByHand) record.open = undefined
     const known = record.told ?? record.open
     if (known !== undefined && !this.#isExcused(call, answer)) {
       const same = samenessOf(known.call.ask, record.tool) === samenessOf(ask, record.tool)
@@ -43,7 +50,7 @@ export class MemoryRules {
     }
     const told = { call, answer, at: agenda.now }
     const settled = answer.replayed || this.#facts.ledger.entryOfCall(call.id) !== undefined
-    if (isOpenForGood(answer) && settled) record.open ??= told
+    if (isOpenForGood(answer, record) && settled) record.open ??= told
     if (
       isRemembered(answer) &&
       !(answer.replayed && record.tool.onRepeat === 'replay' && record.sends.length === 0)
@@ -58,10 +65,18 @@ export class MemoryRules {
     if (answer.state === 'running') return true
     if (answer.state === 'canceled' && answer.effect === 'pending' && call.canceledAt !== undefined)
       return true
-    if (call.life.failedAt !== undefined && (id === 'intent-not-recorded' || id === 'outcome-not-recorded'))
-      return true
+    const unwritten = call.life.failedAt !== undefined || this.#facts.shared
+    if (unwritten && NOT_RECORDED.has(id ?? '')) return true
     if (call.life.closing && id === 'tool-unhealthy') return true
-    return id === 'key-expired'
+    // It was true when it was written: the key has gone on since, elsewhere.
+    const { shared } = this.#facts
+    const later = call.record.told?.call.startedAt ?? Number.NEGATIVE_INFINITY
+    if (shared && !answer.replayed && answer.failure?.retryable === true && later >= call.startedAt)
+      return true
+    // It never came to its key.
+    if (answer.effect === 'none' && answer.failure?.retryable === true) return true
+    // Decided anew each time (S16).
+    return id === 'key-expired' || id === 'saga-closed' || id === 'deadline-past'
   }
 
   /** What a call ended with is what is shown for its id from then on. */
@@ -70,8 +85,11 @@ export class MemoryRules {
     const { answer } = call
     // A call that a failed disk refused may turn up as left open: nobody knows what such a disk has kept (S37).
     if (answer === undefined || call.life.failedAt !== undefined) return
+    // While the database is out of reach nothing is noted, either.
+    if (this.#facts.shared && NOT_RECORDED.has(answer.failure?.id ?? '')) return
     if (found === undefined) {
-      if (!call.forgotten) fail('outcome', `${nameOfCall(call)} is not found by its id`)
+      const away = this.#facts.shared && call.life.awayUntil >= (call.answeredAt ?? 0)
+      if (!call.forgotten && !away) fail('outcome', `${nameOfCall(call)} is not found by its id`)
       return
     }
     const output = found.answer?.output
@@ -79,7 +97,9 @@ export class MemoryRules {
     // The output of a read lies in an entry that is written behind: it may not be there yet.
     const behind = call.record.tool.kind === 'read' && output === undefined
     const same = erased || behind || isDeepStrictEqual(output, answer.output)
-    if (found.state !== answer.state || found.effect !== answer.effect || !same) {
+    // What was done may have been undone since.
+    const undone = answer.effect === 'done' && found.effect === 'compensated'
+    if (found.state !== answer.state || (found.effect !== answer.effect && !undone) || !same) {
       const shown = `${found.state}, effect ${found.effect}, ${JSON.stringify(output)}`
       fail('outcome', `${nameOfCall(call)} was told ${sayOf(answer)}; it is shown as ${shown}`)
     }
@@ -100,16 +120,15 @@ function isRemembered({ state, effect, failure }: Answer): boolean {
   return state === 'succeeded' || state === 'failed' || state === 'canceled' || state === 'timed-out'
 }
 
-/** Held until somebody settles it; nobody does in this world. */
-function isOpenForGood({ state, failure }: Answer): boolean {
-  if (state === 'awaiting-approval') return true
-  return state === 'unknown' && failure?.id !== 'outcome-not-recorded'
+/** Held until somebody settles it. */
+function isOpenForGood({ state, failure }: Answer, record: KeyRecord): boolean {
+  return state === 'unknown' && failure?.id !== 'outcome-not-recorded' && isNever(record.tool)
 }
 
 function isSameOutcome(one: Answer, other: Answer): boolean {
   return (
     one.state === other.state &&
-    one.effect === other.effect &&
+    (one.effect === other.effect || (one.effect === 'done' && other.effect === 'compensated')) &&
     one.failure?.id === other.failure?.id &&
     isDeepStrictEqual(one.output, other.output)
   )

@@ -1,20 +1,18 @@
 // Every safety rule is taken out once, in a process of its own: without any one of them the simulator must turn red.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { mutated } from './mutate.ts'
 import type { Mutation } from './mutation/mutation.ts'
 import { MISSED_AT, MUTATIONS } from './mutation/mutations.ts'
+import { runMain } from './run-main.ts'
 import type { SeedLine } from './run-seeds.ts'
 
 /** A rule that is gone for so many seeds without a trace is not watched. Most are missed within ten. */
 const SEEDS = 1_000
 const CHILD_MS = 55_000
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 const ROOT = new URL('../../', import.meta.url)
 
 /** All but one source file is the same in every child: they share what V8 made of it. */
@@ -27,29 +25,12 @@ interface Child {
   readonly stderr: string
 }
 
-function runWithout(mutation: Mutation): Promise<Child> {
-  const { NODE_V8_COVERAGE: _, ...env } = process.env
+async function runWithout(mutation: Mutation): Promise<Child> {
   const start = String(MISSED_AT[mutation.name] ?? 1)
-  const args = [MAIN, '--json', '--mutation', mutation.name, '--seeds', String(SEEDS), '--start', start]
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
-    env: { ...env, NODE_COMPILE_CACHE: cache },
-    timeout: CHILD_MS,
-  })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (part: Buffer) => {
-    stdout += part
-  })
-  child.stderr.on('data', (part: Buffer) => {
-    stderr += part
-  })
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code) => {
-      const lines = stdout.trim().split('\n').filter(Boolean)
-      resolve({ code, lines: lines.map((line) => JSON.parse(line) as SeedLine), stderr })
-    })
-  })
+  const args = ['--json', '--mutation', mutation.name, '--seeds', String(SEEDS), '--start', start]
+  const { code, stdout, stderr } = await runMain(args, { timeoutMs: CHILD_MS, cache })
+  const lines = stdout.trim().split('\n').filter(Boolean)
+  return { code, lines: lines.map((line) => JSON.parse(line) as SeedLine), stderr }
 }
 
 describe('mutations', () => {

@@ -5,9 +5,10 @@
 // connection that fails never comes to it. A request that left arrives, or not, whatever becomes of the process.
 import { Dispatcher } from 'undici'
 import type { Agenda } from './agenda.ts'
-import type { History, Learned, Send } from './history.ts'
+import { type Fate, fateOf, idOf } from './fate.ts'
+import type { History, Learned, Send, SendKind } from './history.ts'
 import type { Life } from './life.ts'
-import { LATE_MS, type Weather } from './plan.ts'
+import type { Weather } from './plan.ts'
 import type { Random } from './random.ts'
 import { ORIGIN, SIM_TOOL_BY_NAME } from './sim-tool.ts'
 import type { ToolReply, ToolService } from './tool-service.ts'
@@ -27,23 +28,19 @@ export interface NetworkOptions {
   readonly agenda: Agenda
   readonly history: History
   readonly service: ToolService
-  readonly weather: Weather
+  /** As it is now: at the end of a run it clears up. */
+  readonly weather: () => Weather
   readonly random: Random
   readonly watch: NetworkWatch
   readonly log: (line: string) => void
 }
 
-interface Fate {
-  readonly refused: boolean
-  /** 0: on a connection that is open already, in the tick of the dispatch. */
-  readonly connectMs: number
-  readonly uploadMs: number
-  readonly lost: boolean
-  /** Whether an abort overtakes a request that is still on its way. */
-  readonly abortStops: boolean
-  readonly workMs: number
-  readonly reply: 'whole' | 'slow' | 'cut' | 'reset' | 'lost'
-  readonly replyMs: number
+/** How each is sent. */
+const KINDS: Readonly<Record<SendKind, string>> = {
+  call: 'POST',
+  status: 'GET',
+  commit: 'POST',
+  rollback: 'POST',
 }
 
 export class SimNetwork extends Dispatcher {
@@ -59,7 +56,8 @@ export class SimNetwork extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (this.#life.dead) return true
     const send = this.#read(options)
-    const fate = fateOf(this.#options, send)
+    const { weather, random } = this.#options
+    const fate = fateOf(weather(), random, send)
     new Exchange(this.#options, send, fate, handler).begin()
     return true
   }
@@ -68,18 +66,26 @@ export class SimNetwork extends Dispatcher {
     const { agenda, history } = this.#options
     const headers = headersOf(options.headers)
     const path = String(options.path)
-    const tool = SIM_TOOL_BY_NAME.get(path.split('/')[1] ?? '')
+    const [, name = '', , action, about = ''] = path.split('/')
+    const tool = SIM_TOOL_BY_NAME.get(name)
     const call = history.callOfTrace(headers.get('traceparent')?.split('-')[1] ?? '')
-    if (tool === undefined || call === undefined || options.origin !== ORIGIN || options.method !== 'POST') {
+    const kind = (action ?? 'call') as SendKind
+    const known = KINDS[kind] === options.method && options.origin === ORIGIN
+    if (tool === undefined || call === undefined || !known) {
       throw new Error(`a request that nobody asked for: ${options.method} ${String(options.origin)}${path}`)
     }
+    const key = headers.get(tool.keyHeader) ?? ''
+    const undoes = tool.undoes !== undefined && tool.undoes === call.record.tool.name
     const send: Send = {
       number: history.sends.length + 1,
+      kind,
       life: this.#life,
       call,
+      record: undoes ? history.undoRecord(tool, key, call.record) : call.record,
       tool,
+      token: kind === 'commit' || kind === 'rollback' ? decodeURIComponent(about) : '',
       path,
-      key: headers.get(tool.keyHeader) ?? '',
+      key,
       attempt: Number(headers.get('writ-attempt')),
       body: typeof options.body === 'string' ? options.body : '',
       dispatchedAt: agenda.now,
@@ -89,8 +95,11 @@ export class SimNetwork extends Dispatcher {
       retryAfterMs: undefined,
     }
     history.sends.push(send)
-    call.sends.push(send)
-    call.record.sends.push(send)
+    if (kind !== 'call') send.record.errands.push(send)
+    else {
+      if (!undoes) call.sends.push(send)
+      send.record.sends.push(send)
+    }
     return send
   }
 
@@ -109,29 +118,6 @@ function headersOf(list: Dispatcher.DispatchOptions['headers']): Map<string, str
     headers.set(String(list[index]).toLowerCase(), String(list[index + 1]))
   }
   return headers
-}
-
-/** Depends on the call and the attempt alone, so that it stays the same when other calls are taken out. */
-function fateOf({ weather, random }: NetworkOptions, send: Send): Fate {
-  const dice = random.fork('send', send.call.name, send.attempt, send.call.sends.length)
-  const short = () => dice.int(0, weather.latencyMs)
-  const maybeLong = () => (dice.chance(weather.late) ? dice.int(200, LATE_MS) : short())
-  return {
-    refused: dice.chance(weather.refused),
-    connectMs: dice.chance(0.5) ? 0 : maybeLong(),
-    uploadMs: maybeLong(),
-    lost: dice.chance(weather.lost),
-    abortStops: dice.chance(0.5),
-    workMs: maybeLong(),
-    reply: dice.chance(weather.replyLost)
-      ? dice.pick(['reset', 'lost'])
-      : dice.chance(weather.cut)
-        ? 'cut'
-        : dice.chance(weather.slow)
-          ? 'slow'
-          : 'whole',
-    replyMs: maybeLong(),
-  }
 }
 
 class Exchange {
@@ -169,7 +155,7 @@ class Exchange {
     this.#log('dispatch')
     watch.onDispatch(this.#send)
     if (refused) this.#later(connectMs, 'refused', () => this.#fail('ECONNREFUSED'))
-    else if (connectMs === 0) this.#start()
+    else if (connectMs === 0 && this.#send.life.held === undefined) this.#start()
     else this.#later(connectMs, 'connected', () => this.#start())
   }
 
@@ -191,8 +177,13 @@ class Exchange {
     const resets = lost && this.#dice('lost').chance(0.5)
     if (resets) this.#later(0, 'reset', () => this.#fail('ECONNRESET'))
     if (lost || (this.#aborted !== null && abortStops)) return
+    const { service, agenda } = this.#options
+    const reply = service.arrive(this.#send)
+    if (reply !== undefined) {
+      this.#reply(reply)
+      return
+    }
     this.#travel(workMs, 'worked', () => {
-      const { service, agenda } = this.#options
       this.#reply(service.handle(this.#send, agenda.now, this.#dice('tool')))
     })
   }
@@ -253,20 +244,23 @@ class Exchange {
   /** Happens whatever becomes of the process. */
   #travel(ms: number, label: string, run: () => void): void {
     const { agenda, watch } = this.#options
+    const { record } = this.#send
     watch.onTravel(1)
+    record.travelling++
     agenda.after(ms, undefined, `send ${this.#send.number} ${label}`, () => {
       watch.onTravel(-1)
+      record.travelling--
       run()
     })
   }
 
   #dice(what: string): Random {
-    const { call, attempt } = this.#send
-    return this.#options.random.fork(what, call.name, attempt, call.sends.length)
+    return this.#options.random.fork(what, ...idOf(this.#send))
   }
 
   #log(what: string): void {
-    const { number, call, tool, attempt } = this.#send
-    this.#options.log(`  send ${number} (${call.name} ${tool.name} attempt ${attempt}): ${what}`)
+    const { number, call, tool, attempt, kind } = this.#send
+    const about = kind === 'call' ? tool.name : `${kind} of ${tool.name}`
+    this.#options.log(`  send ${number} (${call.name} ${about} attempt ${attempt}): ${what}`)
   }
 }

@@ -1,6 +1,7 @@
 // Runs a range of seeds, shows how far it is, and explains the first that fails so that it can be run again.
 import { INVARIANTS } from './invariant.ts'
-import { type Plan, planOf } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { planOf } from './plan-of.ts'
 import { shrink } from './shrink.ts'
 import { type Counts, createSimulator, type SimReport, type Simulator } from './simulate.ts'
 
@@ -12,7 +13,11 @@ export interface RunOptions {
   readonly json: boolean
   readonly asks?: readonly string[]
   readonly incidents?: readonly number[]
+  /** `person`, `sagas`: what is left out. */
+  readonly without?: readonly string[]
   readonly mutation?: string
+  /** Names every seed that fails, without explaining any. */
+  readonly keepGoing?: boolean
 }
 
 /** Often for a person who watches; in a log now and then. */
@@ -25,6 +30,7 @@ export async function runSeeds(options: RunOptions): Promise<boolean> {
   let shown = began
   const total: Record<string, number> = {}
   let done = 0
+  let violations = 0
   let failed: { plan: Plan; report: SimReport } | undefined
   for (let seed = options.start; seed < options.start + options.seeds; seed++) {
     const plan = narrowed(planOf(seed), options)
@@ -33,8 +39,11 @@ export async function runSeeds(options: RunOptions): Promise<boolean> {
     add(total, report.counts)
     if (options.json) console.log(JSON.stringify(lineOf(report)))
     if (report.violation !== undefined) {
+      violations++
       failed = { plan, report }
-      break
+      if (options.keepGoing !== true) break
+      const { invariant, message } = report.violation
+      if (!options.json) console.log(`seed ${seed} breaks '${invariant}': ${message.split('\n')[0]}`)
     }
     if (!options.json && performance.now() - shown > PROGRESS_MS) {
       shown = performance.now()
@@ -42,8 +51,10 @@ export async function runSeeds(options: RunOptions): Promise<boolean> {
     }
   }
   if (options.json) return failed === undefined
-  if (failed !== undefined) await explain(simulate, failed.plan, failed.report, options)
-  console.log(summary(total, done, began, failed === undefined ? 0 : 1))
+  if (failed !== undefined && options.keepGoing !== true) {
+    await explain(simulate, failed.plan, failed.report, options)
+  }
+  console.log(summary(total, done, began, violations))
   return failed === undefined
 }
 
@@ -60,9 +71,11 @@ function lineOf({ seed, hash, counts, violation }: SimReport): SeedLine {
 }
 
 /** The same seed with only a part of what it does: every part has chance of its own, so the rest stays as it was. */
-function narrowed(plan: Plan, { asks, incidents }: RunOptions): Plan {
+function narrowed(plan: Plan, { asks, incidents, without = [] }: RunOptions): Plan {
   return {
     ...plan,
+    ...(without.includes('person') ? { person: false } : {}),
+    ...(without.includes('sagas') ? { sagas: [] } : {}),
     ...(asks === undefined ? {} : { asks: plan.asks.filter((ask) => asks.includes(ask.name)) }),
     ...(incidents === undefined
       ? {}
@@ -84,6 +97,11 @@ async function explain(
   const incidents = small.plan.incidents.map((one) => positionOf(all, one)).join(',')
   const mutation = options.mutation === undefined ? '' : ` --mutation ${options.mutation}`
   const replay = `npm run sim -- --seeds 1 --start ${plan.seed}${mutation}`
+  const left = [
+    ...(all.person && !small.plan.person ? ['person'] : []),
+    ...(small.plan.sagas.length < all.sagas.length ? ['sagas'] : []),
+  ]
+  const without = left.length === 0 ? '' : ` --without ${left.join(',')}`
   console.log(`
 seed ${plan.seed} breaks '${violation.invariant}': ${INVARIANTS[violation.invariant]}
   ${violation.message}
@@ -94,7 +112,7 @@ ${last.map((line) => `  ${line}`).join('\n')}
 incidents: ${JSON.stringify(small.plan.incidents)}
 
 run it again, whole:   ${replay} --verbose
-run the smaller one:   ${replay} --asks ${asks} --incidents '${incidents}' --verbose
+run the smaller one:   ${replay} --asks ${asks} --incidents '${incidents}'${without} --verbose
 `)
 }
 
@@ -123,6 +141,8 @@ function summary(total: Record<string, number>, seeds: number, began: number, vi
     `sends       ${of('sends')}, effects ${of('effects')}`,
     `lives       ${of('lives')} of processes, ${of('flushes')} flushes`,
     `incidents   ${rows('incident:')}`,
+    `people      ${rows('act:')}, settled by hand: ${rows('person:')}`,
+    `fenced      ${of('fenced')} lives`,
     `violations  ${violations}`,
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-// Makes a failing plan smaller: fewer asks and fewer incidents of the same seed that still break the same invariant.
+// Makes a failing plan smaller: fewer asks, incidents and people of the same seed that still break the same invariant.
 import type { Plan } from './plan.ts'
 import type { SimReport, Simulator } from './simulate.ts'
 
@@ -28,6 +28,8 @@ export async function shrink(
       if (!(await attempt({ ...best.plan, asks }))) at += size
     }
   }
+  if (best.plan.person) await attempt({ ...best.plan, person: false })
+  if (best.plan.sagas.length > 0) await attempt({ ...best.plan, sagas: [] })
   for (let at = 0; at < best.plan.incidents.length; ) {
     const incidents = best.plan.incidents.toSpliced(at, 1)
     if (!(await attempt({ ...best.plan, incidents }))) at++

@@ -27,6 +27,15 @@ export interface SimTool {
   /** Answers are checked against a schema, which a broken answer does not keep. */
   readonly checked?: true
   readonly strict?: true
+  /** Can be asked whether it happened. `fencing`: once it said no, what was sent before fails when it arrives (S22). */
+  readonly query?: 'quiet' | 'fencing'
+  /** How long after its deadline a request may arrive: what `quiet` promises. */
+  readonly lateMs?: number
+  /** Prepares; the effect is the commit (S26). */
+  readonly twoPhase?: true
+  /** The tool that undoes it (S29); and the other way round. */
+  readonly undoneBy?: string
+  readonly undoes?: string
 }
 
 /** How long `charge` is declared to remember a key. */
@@ -47,6 +56,12 @@ const base = {
   refusedOn: REFUSED_ON,
 } as const
 const write = { class: 'external-communication' } as const
+
+/** The longest that a request is on its way, where the tool does not say otherwise. */
+export const LATE_MS = 8_000
+/** How long a prepared effect waits for its commit, and how much longer the tool really keeps it. */
+export const COMMIT_MS = 15_000
+export const COMMIT_SLACK_MS = 40_000
 
 function identity(onRepeat: OnRepeat): JsonObject {
   return { fields: ['/item'], on_repeat: onRepeat }
@@ -73,7 +88,7 @@ export const SIM_TOOLS: readonly SimTool[] = [
       idempotency: { keyed: { header: 'X-Charge-Key', retention: `${RETENTION_MS}ms` } },
     },
   },
-  { ...base, name: 'mail', kind: 'once', effect: write, rate: { max: 4, perMs: 3_000 } },
+  { ...base, name: 'mail', kind: 'once', effect: write, timeoutMs: 2_500, rate: { max: 4, perMs: 3_000 } },
   {
     ...base,
     name: 'order',
@@ -108,8 +123,32 @@ export const SIM_TOOLS: readonly SimTool[] = [
   },
 ]
 
+/** Those that can be asked, prepared or undone. */
+export const EFFECT_TOOLS: readonly SimTool[] = [
+  { ...base, name: 'wire', kind: 'once', effect: write, query: 'quiet', lateMs: LATE_MS },
+  { ...base, name: 'memo', kind: 'once', effect: write, query: 'quiet', lateMs: 300, concurrency: 2 },
+  {
+    ...base,
+    name: 'ticket',
+    kind: 'once',
+    effect: { ...write, refused_on: [...REFUSED_ON, 409] },
+    refusedOn: [...REFUSED_ON, 409],
+    query: 'fencing',
+  },
+  { ...base, name: 'book', kind: 'once', effect: write, twoPhase: true, query: 'quiet', lateMs: LATE_MS },
+  { ...base, name: 'hold', kind: 'once', effect: write, twoPhase: true },
+  { ...base, name: 'ship', kind: 'once', effect: { class: 'reversible-write' }, undoneBy: 'unship' },
+]
+
+/** Nobody calls these but Writ itself. */
+const UNDO_TOOLS: readonly SimTool[] = [
+  { ...base, name: 'unship', kind: 'once', effect: write, query: 'quiet', lateMs: LATE_MS, undoes: 'ship' },
+]
+
+export const ALL_TOOLS: readonly SimTool[] = [...SIM_TOOLS, ...EFFECT_TOOLS, ...UNDO_TOOLS]
+
 export const SIM_TOOL_BY_NAME: ReadonlyMap<string, SimTool> = new Map(
-  SIM_TOOLS.map((tool) => [tool.name, tool]),
+  ALL_TOOLS.map((tool) => [tool.name, tool]),
 )
 
 export const ORIGIN = 'http://tools.test'
@@ -143,7 +182,7 @@ export function manifestOf(tool: SimTool, version: string): JsonObject {
         ...(tool.concurrency === undefined ? {} : { concurrency: tool.concurrency }),
         ...(tool.rate === undefined ? {} : { rate: { max: tool.rate.max, per: `${tool.rate.perMs}ms` } }),
       },
-      ...(tool.effect === undefined ? {} : { effect: tool.effect }),
+      ...(tool.effect === undefined ? {} : { effect: { ...tool.effect, ...namedOf(tool, version) } }),
       ...(tool.harmlessCode === undefined ? {} : { errors: [{ code: tool.harmlessCode, effect: 'none' }] }),
       ...(tool.strict === undefined ? {} : { audit: 'strict' }),
       ...(tool.checked === undefined ? {} : { output_schema: CHECKED_OUTPUT }),
@@ -155,4 +194,39 @@ const CHECKED_OUTPUT: JsonObject = {
   type: 'object',
   properties: { run: { type: 'integer' }, input: {} },
   required: ['run', 'input'],
+}
+
+/** What the tool can be asked for beside its effect (S27). */
+function namedOf(tool: SimTool, version: string): JsonObject {
+  const at = `${ORIGIN}${pathOf(tool.name, version)}`
+  const query = {
+    url: `${at}/status/{key}`,
+    ...(tool.query === 'fencing' ? { fencing: true } : { quiet: `${quietOf(tool)}ms` }),
+  }
+  const phases = {
+    commit: { url: `${at}/commit/{token}` },
+    rollback: { url: `${at}/rollback/{token}` },
+    deadline: `${COMMIT_MS}ms`,
+  }
+  const undo = { tool: tool.undoneBy ?? '', input_map: { item: '/input/item', run: '/output/run' } }
+  return {
+    ...(tool.query === undefined ? {} : { status_query: query }),
+    ...(tool.twoPhase === undefined ? {} : { two_phase: phases }),
+    ...(tool.undoneBy === undefined ? {} : { compensation: undo }),
+  }
+}
+
+/** True of the tool: nothing that was sent in time arrives later than this after its deadline. */
+export function quietOf(tool: SimTool): number {
+  return (tool.lateMs ?? LATE_MS) + 100
+}
+
+/** All that a plan with these tools needs. */
+export function withUndo(names: Iterable<string>): string[] {
+  const all = new Set(names)
+  for (const name of [...all]) {
+    const by = SIM_TOOL_BY_NAME.get(name)?.undoneBy
+    if (by !== undefined) all.add(by)
+  }
+  return [...all].sort()
 }

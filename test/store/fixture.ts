@@ -2,8 +2,17 @@
 
 import { getGlobalDispatcher } from 'undici'
 import type { CallRecord } from '../../src/contract/call.ts'
-import type { Entry } from '../../src/contract/entry.ts'
-import type { EntryInsert, EntryUpdate, EvidenceRecord, LedgerWrite } from '../../src/store/store.ts'
+import { ENTRY_STATES, type Entry, type EntryState } from '../../src/contract/entry.ts'
+import type { Saga } from '../../src/contract/saga.ts'
+import { TRANSITIONS } from '../../src/contract/transitions.ts'
+import type {
+  CheckpointRow,
+  EntryInsert,
+  EntryUpdate,
+  LedgerWrite,
+  NewEvidence,
+  Store,
+} from '../../src/store/store.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 import type { World } from '../../src/util/world.ts'
 
@@ -48,6 +57,7 @@ export function makeEntry(world: World, over: Partial<Entry> = {}): Entry {
     attempts: 1,
     cancelRequested: false,
     createdAt: 1_000,
+    ...(over.identity === undefined ? {} : { identityAt: over.createdAt ?? 1_000 }),
     ...over,
   }
 }
@@ -99,11 +109,37 @@ export function makeEndedCall(world: World, over: Partial<CallRecord> = {}): Cal
   }
 }
 
-export function makeEvidence(callId: string, over: Partial<EvidenceRecord> = {}): EvidenceRecord {
+export function makeSaga(world: World, over: Partial<Saga> = {}): Saga {
+  const { caller } = makeEntry(world)
+  return {
+    namespace: 'default',
+    id: world.id(),
+    caller,
+    state: 'open',
+    revision: 1,
+    reason: '',
+    createdAt: 1_000,
+    ...over,
+  }
+}
+
+export function makeCheckpoint(number: number, over: Partial<CheckpointRow> = {}): CheckpointRow {
+  return {
+    number,
+    at: 1_000 + number,
+    hash: `hash-${number}`,
+    body: JSON.stringify({ number }),
+    keyId: 'key-1',
+    signature: `signature-${number}`,
+    ...over,
+  }
+}
+
+export function makeEvidence(callId: string, over: Partial<NewEvidence> = {}): NewEvidence {
   return {
     namespace: 'default',
     callId,
-    type: 'call.intended',
+    type: 'tool.started',
     at: 1_000,
     body: { b: 1, a: ['x', null, 2.5], '1': 'é' },
     ...over,
@@ -119,6 +155,38 @@ export function insertOf(entry: Entry, uniqueSince?: number): LedgerWrite {
 export function updateOf(entry: Entry, path: EntryUpdate['path'], set: EntryUpdate['set'] = {}): LedgerWrite {
   const { namespace, scope, key, revision } = entry
   return { namespace, entry: { kind: 'update', scope, key, revision, path, set } }
+}
+
+/** Every state that an entry on disk can be in. */
+export const KEPT_STATES = ENTRY_STATES.filter((state) => state !== 'reserved')
+
+/** The shortest legal way from the intent to a state. */
+export function pathTo(state: EntryState): readonly EntryState[] {
+  const ways: EntryState[][] = [[]]
+  const seen = new Set<EntryState>(['intended'])
+  for (const way of ways) {
+    const at = way.at(-1) ?? 'intended'
+    if (at === state) return way
+    for (const next of TRANSITIONS[at]) {
+      if (!seen.has(next)) ways.push([...way, next])
+      seen.add(next)
+    }
+  }
+  throw new Error(`no entry on disk can become ${state}`)
+}
+
+/** Keeps an entry of any state: inserted as intended, moved to where it should be. Gives it as it is kept. */
+export async function keep(store: Store, entry: Entry, uniqueSince?: number): Promise<Entry> {
+  const { outcome, settledAt, ...begun } = { ...entry, state: 'intended' as const, revision: 1 }
+  await store.ledger.intend(insertOf(begun, uniqueSince))
+  const path = pathTo(entry.state)
+  if (path.length === 0) return begun
+  const set = {
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(settledAt === undefined ? {} : { settledAt }),
+  }
+  await store.ledger.settle(updateOf(begun, path, set))
+  return { ...entry, revision: 2 }
 }
 
 export const OUTCOME = Object.freeze({

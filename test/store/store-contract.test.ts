@@ -1,80 +1,82 @@
-// Runs the store contract over every engine.
+// Runs the store contract over the engines that need nothing but this process.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it } from 'node:test'
+import { createMemoryData } from '../../src/store/memory/memory-data.ts'
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { stores } from '../../src/store/registry.ts'
 import { createInlineFlusher } from '../../src/store/sqlite/inline-flusher.ts'
 import { migrate } from '../../src/store/sqlite/migrations.ts'
 import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import type { Store } from '../../src/store/store.ts'
 import type { World } from '../../src/util/world.ts'
-import { newLife } from './fixture.ts'
-import { type StoreCase, storeCases } from './store-contract.ts'
+import { describeStoreContract } from './store-contract-run.ts'
 
-interface Place {
-  open(world: World, options: { readonly maxBuffered?: number }): Promise<Store>
-  remove(): void
-}
-
-const engines: Record<string, { readonly reopens: boolean; place(): Promise<Place> }> = {
-  memory: {
-    reopens: false,
-    async place() {
-      const create = await stores.memory()
-      return { open: (world, options) => create({ world, ...options }), remove: () => undefined }
+/** The wall clock of every world it shows; `pass` moves it. */
+function createMovableClock() {
+  let passed = 0
+  return {
+    show: (world: World): World => {
+      const { now, monotonic } = world.clock
+      return { ...world, clock: { now: () => now() + passed, monotonic } }
     },
-  },
-  sqlite: {
-    reopens: true,
-    async place() {
-      const create = await stores.sqlite()
-      const folder = mkdtempSync(join(tmpdir(), 'writ-store-'))
-      return {
-        open: (world, options) => create({ world, path: join(folder, 'writ.db'), ...options }),
-        remove: () => rmSync(folder, { recursive: true }),
-      }
+    async pass(ms: number) {
+      passed += ms
     },
-  },
-  'sqlite inline': {
-    reopens: true,
-    async place() {
-      const database = new DatabaseSync(':memory:')
-      migrate(database)
-      return {
-        open: (world, options) =>
-          createSqliteStore({ world, database, flusher: createInlineFlusher(database), ...options }),
-        remove: () => database.close(),
-      }
-    },
-  },
-}
-
-for (const [name, engine] of Object.entries(engines)) {
-  describe(`store contract: ${name}`, () => {
-    for (const one of storeCases) {
-      const skip = one.reopens && !engine.reopens ? 'what is kept in memory ends with the store' : false
-      it(one.name, { skip }, () => runCase(one, engine.place))
-    }
-  })
-}
-
-async function runCase(one: StoreCase, makePlace: () => Promise<Place>): Promise<void> {
-  const place = await makePlace()
-  const first = newLife()
-  const opened: Store[] = []
-  try {
-    await one.run({
-      world: first,
-      async open(world = first, options = {}) {
-        const store = await place.open(world, options)
-        opened.push(store)
-        return store
-      },
-    })
-  } finally {
-    for (const store of opened) await store.close()
-    place.remove()
   }
 }
+
+describeStoreContract('memory', {
+  shares: true,
+  alone: true,
+  async place() {
+    const { show, pass } = createMovableClock()
+    const data = createMemoryData()
+    return {
+      open: (world, options) => createMemoryStore({ world: show(world), data, ...options }),
+      pass,
+      remove: () => undefined,
+    }
+  },
+})
+
+describeStoreContract('sqlite', {
+  shares: false,
+  alone: true,
+  async place() {
+    const create = await stores.sqlite()
+    const { show, pass } = createMovableClock()
+    const folder = mkdtempSync(join(tmpdir(), 'writ-store-'))
+    return {
+      open: (world, { maxBuffered }) =>
+        create({
+          world: show(world),
+          path: join(folder, 'writ.db'),
+          ...(maxBuffered === undefined ? {} : { maxBuffered }),
+        }),
+      pass,
+      remove: () => rmSync(folder, { recursive: true }),
+    }
+  },
+})
+
+describeStoreContract('sqlite inline', {
+  shares: true,
+  alone: true,
+  async place() {
+    const { show, pass } = createMovableClock()
+    const database = new DatabaseSync(':memory:')
+    migrate(database)
+    return {
+      open: (world, options) =>
+        createSqliteStore({
+          world: show(world),
+          database,
+          flusher: createInlineFlusher(database),
+          ...options,
+        }),
+      pass,
+      remove: () => database.close(),
+    }
+  },
+})

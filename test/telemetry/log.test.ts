@@ -99,6 +99,25 @@ test('what a person must settle is a warning, a failed store is fatal', async ()
   )
 })
 
+test('what is settled, taken over, put off or out of reach has a line of its own level', async () => {
+  const { events, lines } = open()
+  const entry = { entry_id: 'e', call_id: 'c', tool_id: 't' }
+  events.emit('entry:settled', { ...entry, state: 'done', by: 'person' })
+  events.emit('life:ended', { epoch: 'x' })
+  events.emit('timer:failed', { namespace: 'default', kind: 'rollback', subject: 'e', error: 'Error at x' })
+  events.emit('store:away', { message: 'connection refused' })
+  events.emit('store:back', { away_ms: 1200 })
+  events.emit('audit:failed', { what: 'anchor', message: 'disk full' })
+  events.emit('audit:rewound', { message: 'checkpoint 7 is gone' })
+  const all = await lines()
+  assert.deepEqual(
+    all.map(({ level }) => level),
+    ['info', 'warn', 'warn', 'error', 'info', 'warn', 'error'],
+  )
+  assert.equal(all[0]?.by, 'person')
+  assert.equal(all[4]?.away_ms, 1200)
+})
+
 test('a fatal line has left when the call that writes it returns', async () => {
   const { events, log, file } = open()
   events.emit('store:failed', { message: 'disk full' })

@@ -185,3 +185,52 @@ test('after close no event is heard', async () => {
   assert.equal(events.heard('call:ended'), false)
   assert.equal(events.heard('call:started'), false)
 })
+
+test('open entries are counted by state, and a state without any becomes 0 and not gone', async () => {
+  let openEntries: Record<string, number> = { unknown: 2, prepared: 1 }
+  const { metrics } = open({ health: async () => ({ unknownEntries: 2, openEntries }) })
+  const first = await metrics.render()
+  assert.equal(value(first, 'writ_entries_open', { state: 'unknown' }), 2)
+  assert.equal(value(first, 'writ_entries_open', { state: 'prepared' }), 1)
+  openEntries = { unknown: 3 }
+  const second = await metrics.render()
+  assert.equal(value(second, 'writ_entries_open', { state: 'unknown' }), 3)
+  assert.equal(value(second, 'writ_entries_open', { state: 'prepared' }), 0)
+  await metrics.close()
+})
+
+test('S36: settled entries are counted by who settled them, and false unknowns apart', async () => {
+  const { events, metrics } = open()
+  const entry = { entry_id: 'e', call_id: 'c', tool_id: 'pay' }
+  events.emit('entry:settled', { ...entry, state: 'done', by: 'status-query' })
+  events.emit('entry:settled', { ...entry, state: 'done', by: 'person' })
+  events.emit('entry:settled', { ...entry, state: 'not-done', by: 'person' })
+  const text = await metrics.render()
+  const labels = { tool: 'pay', by: 'person' }
+  assert.equal(value(text, 'writ_entries_settled_total', { ...labels, state: 'done' }), 1)
+  assert.equal(value(text, 'writ_entries_settled_total', { ...labels, state: 'not-done' }), 1)
+  assert.equal(
+    value(text, 'writ_entries_settled_total', { tool: 'pay', by: 'status-query', state: 'done' }),
+    1,
+  )
+  assert.equal(value(text, 'writ_entries_false_unknown_total', { tool: 'pay' }), 1)
+  await metrics.close()
+})
+
+test('failed timers, ended lives and a database that is away are there, from the start where they have no labels', async () => {
+  const { events, metrics } = open()
+  const before = await metrics.render()
+  assert.equal(value(before, 'writ_lives_ended_total'), 0)
+  assert.equal(value(before, 'writ_store_away'), 0)
+  events.emit('timer:failed', { namespace: 'default', kind: 'reconcile', subject: 'e', error: 'x' })
+  events.emit('life:ended', { epoch: 'a' })
+  events.emit('life:ended', { epoch: 'b' })
+  events.emit('store:away', { message: 'gone' })
+  const text = await metrics.render()
+  assert.equal(value(text, 'writ_timers_failed_total', { kind: 'reconcile' }), 1)
+  assert.equal(value(text, 'writ_lives_ended_total'), 2)
+  assert.equal(value(text, 'writ_store_away'), 1)
+  events.emit('store:back', { away_ms: 5 })
+  assert.equal(value(await metrics.render(), 'writ_store_away'), 0)
+  await metrics.close()
+})

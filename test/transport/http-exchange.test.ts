@@ -19,7 +19,16 @@ after(() => network.destroy())
 type Answered = Extract<Exchange, { kind: 'answered' }>
 
 function request(origin: string, overrides: Partial<ExchangeRequest> = {}): ExchangeRequest {
-  return { origin, path: '/', headers: [], body: '{}', maxBytes: 65_536, repeatHarmless: false, ...overrides }
+  return {
+    origin,
+    path: '/',
+    method: 'POST',
+    headers: [],
+    body: '{}',
+    maxBytes: 65_536,
+    repeatHarmless: false,
+    ...overrides,
+  }
 }
 
 function run(

@@ -10,7 +10,15 @@ import { listenHttp, type Peer } from './tool-peer.ts'
 import { pause } from './transport-contract.ts'
 
 function send(network: Dispatcher, peer: Peer, repeatHarmless: boolean) {
-  const request = { origin: peer.origin, path: '/', headers: [], body: '{}', maxBytes: 100, repeatHarmless }
+  const request = {
+    origin: peer.origin,
+    path: '/',
+    method: 'POST',
+    headers: [],
+    body: '{}',
+    maxBytes: 100,
+    repeatHarmless,
+  }
   return exchange(network, request, new Abort(), makeSink())
 }
 

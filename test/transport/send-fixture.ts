@@ -98,5 +98,6 @@ export function makeSink(onSending: () => void = () => {}): RecordingSink {
     chunk() {
       throw new Error('no transport of this build gives chunks')
     },
+    late() {},
   }
 }

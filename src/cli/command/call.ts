@@ -3,12 +3,12 @@ import type { CallReply } from '../../client/call-reply.ts'
 import { ClientError } from '../../client/client-error.ts'
 import { DIALECT_NAMES } from '../../contract/call.ts'
 import { exitCodeOf } from '../../contract/projection.ts'
-import type { Json } from '../../util/json.ts'
 import { buildCallRequest, CALL_FLAGS } from '../call-request.ts'
 import { CliError, EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { detailLines, violationLines } from '../failure-text.ts'
+import { renderOutput } from '../output-text.ts'
 import { clean, printResult } from '../print.ts'
 import { withProgress } from '../progress.ts'
 import { INPUT_FLAGS, readInput } from '../read-input.ts'
@@ -87,7 +87,10 @@ export const command = defineCommand({
       throw cutOff(error, requestId)
     })
     if (flags.raw) terminal.out(`${JSON.stringify(reply.body)}\n`)
-    else await printResult(terminal, flags.output, reply.body, () => renderOutput(terminal, reply))
+    else
+      await printResult(terminal, flags.output, reply.body, () =>
+        renderOutput(reply.output, terminal.outIsTty),
+      )
     if (forPerson) tell(terminal, reply, fix)
     const exit = exitCodeOf(reply)
     // Beside data as well: whoever repeats the line as it is would make a new call (S13).
@@ -122,18 +125,6 @@ function againText(
     : `Ask again ${how}: nothing is sent while the effect is unknown.`
 }
 
-function renderOutput(terminal: Terminal, { output }: CallReply): string {
-  if (output === undefined) return ''
-  return `${renderJson(output, terminal.outIsTty)}\n`
-}
-
-/** Text as it is for a program that reads it, made harmless for a terminal. */
-function renderJson(value: Json, tty: boolean): string {
-  if (typeof value === 'string') return tty ? clean(value) : value
-  const text = JSON.stringify(value, null, 2)
-  return tty ? clean(text) : text
-}
-
 function tell(terminal: Terminal, reply: CallReply, fix: string | undefined): void {
   const { failure, state } = reply
   const facts = [
@@ -151,7 +142,19 @@ function tell(terminal: Terminal, reply: CallReply, fix: string | undefined): vo
       terminal.err(`  ${clean(line)}\n`)
     const mend = fix ?? failure.fix
     if (mend !== '') terminal.err(`Fix: ${clean(mend)}\n`)
-  } else if (reply.callId !== undefined && !reply.final && state !== 'prepared') {
+    if (state === 'reconciling' || failure.details.asking === true) {
+      if (reply.callId !== undefined) terminal.err(`Wait for it: writ calls ${reply.callId} --wait 60s\n`)
+    } else if (state === 'unknown' && reply.callId !== undefined)
+      terminal.err(`When you know: writ calls settle ${reply.callId} --as done|not-done --reason TEXT\n`)
+  } else if (state === 'prepared' && reply.callId !== undefined) {
+    const by =
+      reply.commitBy === undefined ? '' : `; not committed by ${clean(reply.commitBy)}, it is rolled back`
+    terminal.err(`Nothing has happened yet${by}.\n`)
+    if (reply.commitToken !== undefined) terminal.err(`Commit token: ${clean(reply.commitToken)}\n`)
+    // Not as a part of the line: other users see the arguments of a process, and shells remember them.
+    terminal.err(`Commit it, with the token on standard input: writ calls commit ${reply.callId} --token -\n`)
+    terminal.err(`Or give it up: writ calls rollback ${reply.callId}\n`)
+  } else if (reply.callId !== undefined && !reply.final) {
     terminal.err(`See how it goes on: writ calls ${reply.callId}\n`)
   }
 }

@@ -4,12 +4,15 @@ import { readResource } from '../../client/call-reply.ts'
 import { OPEN_STATES, OUTCOMES } from '../../contract/answer.ts'
 import { exitCodeOf } from '../../contract/projection.ts'
 import type { CallResource } from '../../contract/schema/call-resource.ts'
+import { undoText } from '../act-on-call.ts'
 import { EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { detailLines, violationLines } from '../failure-text.ts'
 import { type Column, printResult, renderAge, renderFields, renderTable, styleOf } from '../print.ts'
 import { withProgress } from '../progress.ts'
+
+const MAX_WAIT_MS = 300_000
 
 export const command = defineCommand({
   name: 'calls',
@@ -29,6 +32,10 @@ export const command = defineCommand({
     'request-id': { type: 'string', description: 'Only calls that were given this id.', placeholder: 'ID' },
     limit: { type: 'integer', default: 20, description: 'At most so many, up to 200.' },
     cursor: { type: 'string', description: 'Go on where the last page ended.', placeholder: 'CURSOR' },
+    wait: {
+      type: 'duration',
+      description: 'With an id: wait so long for its end, in whole seconds, up to 300s.',
+    },
     ...OUTPUT_FLAG,
     ...SERVER_FLAGS,
   },
@@ -38,6 +45,7 @@ export const command = defineCommand({
       does: 'Calls whose effect may have happened, for a person to find out',
     },
     { line: 'writ calls 0193a1b2-0000-7000-8000-000000000000 -o yaml', does: 'Everything about one call' },
+    { line: 'writ calls 0193a1b2-0000-7000-8000-000000000000 --wait 60s', does: 'Wait for its end' },
   ],
   async run({ flags, args, terminal }) {
     const { id } = args
@@ -48,12 +56,18 @@ export const command = defineCommand({
       if (state ?? tool ?? cursor ?? flags['request-id']) {
         throw usageError('an id and a filter exclude each other', 'give one of them')
       }
+      const { wait } = flags
+      if (wait !== undefined && (wait <= 0 || wait > MAX_WAIT_MS))
+        throw usageError('--wait must be more than 0 and at most 300s', 'ask again for longer')
       const call = await withClient(terminal, flags, (client) =>
-        withProgress(terminal, 'asking for the call', () => client.getCall(id)),
+        withProgress(terminal, 'asking for the call', () =>
+          client.getCall(id, wait === undefined ? {} : { waitMs: wait }),
+        ),
       )
       await printResult(terminal, flags.output, call, () => renderCall(call))
       return exitCodeOf(readResource(call))
     }
+    if (flags.wait !== undefined) throw usageError('--wait belongs to an id', 'give the id of a call')
     const page = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the calls', () =>
         client.listCalls({
@@ -92,7 +106,8 @@ function linesOf(lines: readonly string[]): string | undefined {
 }
 
 export function renderCall(call: CallResource): string {
-  const { failure, output, attempt, durationMs } = readResource(call)
+  const { failure, output, attempt, durationMs, warnings, commitBy } = readResource(call)
+  const { compensation } = call
   return renderFields([
     ['Id', call.id],
     ['Request id', call.request_id],
@@ -101,6 +116,10 @@ export function renderCall(call: CallResource): string {
     ['Digest', call.tool.digest],
     ['State', `${call.state}${call.final ? '' : ' (open)'}`],
     ['Effect', call.effect],
+    ['Effect now', call.entry_state],
+    ['Commit by', commitBy],
+    ['Undone by', compensation && `${compensation.call_id} (try ${compensation.tries})`],
+    ['Not undone', compensation?.error && `${compensation.error.failure}: ${compensation.error.message}`],
     ['Actor', call.actor],
     ['Namespace', call.namespace],
     ['Dialect', call.dialect],
@@ -111,7 +130,8 @@ export function renderCall(call: CallResource): string {
     ['Failure', failure && `${failure.id}: ${failure.message}`],
     ['Violations', linesOf(violationLines(failure?.violations ?? [], '(input)'))],
     ['Details', linesOf(detailLines(failure?.details ?? {}))],
-    ['Fix', failure?.fix],
+    ['Fix', failure?.fix ?? (call.entry_state === 'compensation-failed' ? undoText(call.id) : undefined)],
+    ['Warnings', linesOf(warnings)],
     ['Output', output === undefined ? undefined : JSON.stringify(output, null, 2)],
   ])
 }

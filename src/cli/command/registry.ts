@@ -1,4 +1,5 @@
-// The table of commands, in the order in which help lists them. Each is loaded when it is used.
+// The table of commands, in the order in which help lists them. Each is loaded when it is used. A name has one word or
+// two; the first of two may be a command of its own.
 import type { Command } from '../command.ts'
 
 export interface CommandEntry {
@@ -16,7 +17,39 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.freeze({
   delete: { summary: 'Delete a tool', load: () => import('./delete.ts') },
   call: { summary: 'Call a tool', load: () => import('./call.ts') },
   calls: { summary: 'List calls, or show one', load: () => import('./calls.ts') },
+  'calls unknown': {
+    summary: 'List effects that nobody knows the end of',
+    load: () => import('./calls-unknown.ts'),
+  },
+  'calls settle': {
+    summary: 'Say whether an unknown effect happened, or that one was undone by hand',
+    load: () => import('./calls-settle.ts'),
+  },
+  'calls commit': { summary: 'Make a prepared effect happen', load: () => import('./calls-commit.ts') },
+  'calls rollback': { summary: 'Give a prepared effect up', load: () => import('./calls-rollback.ts') },
+  'calls compensate': {
+    summary: 'Undo an effect that happened',
+    load: () => import('./calls-compensate.ts'),
+  },
   cancel: { summary: 'Cancel a call', load: () => import('./cancel.ts') },
+  'saga open': { summary: 'Open a saga', load: () => import('./saga-open.ts') },
+  'saga list': { summary: 'List sagas', load: () => import('./saga-list.ts') },
+  'saga show': { summary: 'Show a saga and its members', load: () => import('./saga-show.ts') },
+  'saga complete': { summary: 'Complete a saga', load: () => import('./saga-complete.ts') },
+  'saga abort': {
+    summary: 'Abort a saga: undo what its members did',
+    load: () => import('./saga-abort.ts'),
+  },
+  'tool verify': {
+    summary: 'Try whether a tool keeps what it declares about repeats',
+    load: () => import('./tool-verify.ts'),
+  },
+  'audit head': { summary: 'Show the signed head of the evidence', load: () => import('./audit-head.ts') },
+  'audit export': { summary: 'Write all evidence as JSON lines', load: () => import('./audit-export.ts') },
+  'audit verify': {
+    summary: 'Verify evidence, offline or from a server',
+    load: () => import('./audit-verify.ts'),
+  },
   explain: { summary: 'Say what every stage would answer to a call', load: () => import('./explain.ts') },
   conformance: { summary: 'Run the conformance suite', load: () => import('./conformance.ts') },
   doctor: { summary: 'Look for what is wrong with this installation', load: () => import('./doctor.ts') },

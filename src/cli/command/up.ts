@@ -1,4 +1,5 @@
 // writ up: makes a runtime and a server on a data folder and runs them until it is told to stop. One process, one pid.
+import { resolve } from 'node:path'
 import {
   type Config,
   flagOf,
@@ -16,6 +17,7 @@ import { type OpenData, openData } from '../open-data.ts'
 import { packageVersion } from '../package-version.ts'
 import { withProgress } from '../progress.ts'
 import { renderStart } from '../start-text.ts'
+import { storeFixOf } from '../store-fix.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Every setting that is no secret has a flag. Its default is not the flag's: the environment comes between. */
@@ -26,10 +28,12 @@ const SETTING_FLAGS: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
       flagOf(setting.name),
       {
         type: setting.kind === 'boolean' ? 'boolean' : 'string',
-        description: `${setting.description} Default: ${setting.default}.`,
+        description: `${setting.description}${setting.default === undefined ? '' : ` Default: ${setting.default}.`}`,
         ...(setting.values ? { values: setting.values, placeholder: 'NAME' } : {}),
         ...(setting.name === 'host' ? { placeholder: 'ADDRESS' } : {}),
         ...(setting.kind === 'integer' ? { placeholder: 'NUMBER' } : {}),
+        ...(setting.name === 'audit_key' ? { placeholder: 'FILE', completes: 'file' as const } : {}),
+        ...(setting.name === 'audit_anchor' ? { placeholder: 'FILE|URL' } : {}),
         ...(setting.name === 'data' ? { placeholder: 'FOLDER', completes: 'folder' as const } : {}),
       },
     ]),
@@ -39,7 +43,7 @@ export const command = defineCommand({
   name: 'up',
   summary: 'Start a server',
   details: [
-    'Runs in the foreground until SIGTERM or SIGINT. It then takes no new calls, lets those under way end, and exits with 0; a second signal ends it at once, with 130 or 143. A store that can no longer be trusted ends it with 70.',
+    'Runs in the foreground until SIGTERM or SIGINT. It then takes no new calls, lets those under way end, and exits with 0; a second signal ends it at once, with 130 or 143. A store that can no longer be trusted ends it with 7, and so does another replica that took over from it.',
     'The first start on a data folder makes an admin token there, in a file that only its owner can read; the other commands find it. Profile production takes the token from WRIT_ADMIN_TOKEN instead. Every flag but --examples can also be set in the environment: see the configuration page.',
   ],
   args: [],
@@ -84,6 +88,8 @@ function readConfig(terminal: Terminal, flags: Readonly<Record<string, unknown>>
 const DAY_MS = 86_400_000
 /** How long answers may take to leave once every call has ended. */
 const LAST_ANSWERS_MS = 1000
+/** How long the end may take in all when the store has failed. */
+const FAILED_END_MS = 3 * LAST_ANSWERS_MS
 
 /** Resolves with the exit code once the server has stopped. */
 async function runServer(
@@ -108,7 +114,7 @@ async function runServer(
   const stopWatching = log.watch(events)
   const metrics = createMetrics({ events, health: async () => runtime.health() })
   const failed = new Promise<StoreFailed>((resolve) => {
-    events.on('store:failed', ({ message }) => resolve({ storeFailed: message }))
+    events.on('store:failed', ({ message, fenced = false }) => resolve({ storeFailed: message, fenced }))
   })
   const runtime = await startOrRefuse(
     () =>
@@ -116,10 +122,11 @@ async function runServer(
         createRuntime({
           world,
           events,
-          store: { kind: 'sqlite', path: data.folder.database },
+          store: storeOf(config, data),
           profile: config.profile,
           effectDefault: config.effect_default,
-          retention: { keepMs: config.retention_days * DAY_MS, tombstoneMs: config.tombstone_days * DAY_MS },
+          retention: retentionOf(config),
+          audit: auditOf(terminal, config, data),
         }),
       ),
     data,
@@ -138,9 +145,10 @@ async function runServer(
   let tour: Tour | undefined
 
   async function stop(drainMs: number): Promise<void> {
-    // Readiness goes first, so that nobody sends more while calls end.
-    const answered = server.drain()
-    await runtime.close({ drainMs })
+    // Both at once: from now on new calls are told to come back, until those under way have ended.
+    const ended = runtime.close({ drainMs })
+    const answered = server.drain(ended)
+    await ended
     await within(world, LAST_ANSWERS_MS, answered)
     await server.close()
     await tour?.stop()
@@ -166,23 +174,71 @@ async function runServer(
 
   try {
     const end = await Promise.race([run(), failed])
-    return end === undefined ? EXIT.ok : endFailed(terminal, data, end)
+    if (end === undefined) return EXIT.ok
+    sayFailed(terminal, config, data, end)
+    try {
+      // Whoever waits is told that nothing was sent, or that nobody knows; what hangs must not hold the end up.
+      await within(world, FAILED_END_MS, stop(LAST_ANSWERS_MS))
+      removeServerNote(data.folder, terminal.pid)
+    } finally {
+      // On a disk that became read-only the note stays; commands see that its process is gone.
+      terminal.exit(EXIT.failed)
+    }
   } catch (error) {
     await stop(0)
     throw error
   }
 }
 
-interface StoreFailed {
-  readonly storeFailed: string
+function storeOf({ store, store_lease_ms, store_pool }: Config, { folder }: OpenData) {
+  if (store === 'memory') return { kind: 'memory' as const }
+  if (store === 'sqlite') return { kind: 'sqlite' as const, path: folder.database }
+  return { kind: 'postgres' as const, url: store, leaseMs: store_lease_ms, poolSize: store_pool }
 }
 
-/** S37: nothing that is written from now on can be trusted, so there is nothing to wait for. */
-function endFailed(terminal: Terminal, data: OpenData, { storeFailed }: StoreFailed): never {
+function retentionOf(config: Config) {
+  return {
+    keepMs: config.retention_days * DAY_MS,
+    tombstoneMs: config.tombstone_days * DAY_MS,
+    ...(config.evidence_days === 0 ? {} : { evidenceMs: config.evidence_days * DAY_MS }),
+  }
+}
+
+function auditOf({ cwd }: Terminal, config: Config, { folder }: OpenData) {
+  const { store, audit_key: key, audit_anchor: anchor, accept_rewound: acceptRewound } = config
+  // What ends with the process has nothing to be held to later.
+  if (store === 'memory') return {}
+  const given = anchor !== undefined && /^https?:/i.test(anchor) ? { webhook: anchor } : undefined
+  return {
+    key: key === undefined ? { file: folder.auditKey, make: true } : { file: resolve(cwd, key) },
+    headFile: store === 'sqlite' ? folder.auditHead : folder.databaseHead,
+    ...(anchor === undefined ? {} : { anchor: given ?? { file: resolve(cwd, anchor) } }),
+    acceptRewound,
+  }
+}
+
+interface StoreFailed {
+  readonly storeFailed: string
+  /** Another replica has ended this process. */
+  readonly fenced: boolean
+}
+
+/** S37: nothing that is written from now on can be trusted, so there is nothing to wait for but the last answers. */
+function sayFailed(
+  terminal: Terminal,
+  { store }: Config,
+  { folder }: OpenData,
+  { storeFailed, fenced }: StoreFailed,
+) {
+  if (fenced) {
+    terminal.err('writ: another replica has ended this process after its lease ran out; nothing is sent\n')
+    return terminal.err('Fix: start it again; what was under way is with the other replicas.\n')
+  }
   terminal.err(`writ: the store failed, and nothing is sent any more: ${storeFailed}\n`)
-  terminal.err('Fix: mend the disk, then start again: what was under way is recovered.\n')
-  removeServerNote(data.folder, terminal.pid)
-  return terminal.exit(EXIT.bug)
+  const where = store === 'sqlite' ? ` (${folder.database})` : ''
+  terminal.err(
+    `Fix: mend the disk or the database${where}, then start again: what was under way is recovered.\n`,
+  )
 }
 
 /** Loaded when a server starts: help, completion and the reference page need none of it. */
@@ -217,13 +273,13 @@ async function startOrRefuse<T>(start: () => Promise<T>, data?: OpenData): Promi
     return await start()
   } catch (error) {
     if (error instanceof CliError) throw error
+    const message = messageOf(error)
     const note = data && readServerNote(data.folder)
-    throw new CliError(messageOf(error), {
-      exit: EXIT.startFailed,
-      ...(note && isAlive(note.pid)
-        ? { fix: `process ${note.pid} listens on ${note.url}: use or stop that one` }
-        : {}),
-    })
+    const fix =
+      note && isAlive(note.pid)
+        ? `process ${note.pid} listens on ${note.url}: use or stop that one`
+        : storeFixOf(message)
+    throw new CliError(message, { exit: EXIT.startFailed, ...(fix === undefined ? {} : { fix }) })
   }
 }
 

@@ -1,10 +1,11 @@
 // Writes the Call resource (S8).
 import type { JsonObject } from '../../util/json.ts'
 import { type Answer, isOutcome } from '../answer.ts'
-import type { CallRecord } from '../call.ts'
+import { fixOf } from '../projection.ts'
+import type { ShownCall } from '../shown-call.ts'
 import { encodeAnswer } from './encode-answer.ts'
 
-export function encodeCallResource(record: CallRecord): JsonObject {
+export function encodeCallResource(record: ShownCall): JsonObject {
   const { answer } = record
   const version = record.version ?? answer?.tool.version
   const digest = answer?.tool.digest
@@ -26,7 +27,25 @@ export function encodeCallResource(record: CallRecord): JsonObject {
     created_at: new Date(record.createdAt).toISOString(),
     ...(record.endedAt === undefined ? {} : { ended_at: new Date(record.endedAt).toISOString() }),
     ...(record.entryId === undefined ? {} : { entry_id: record.entryId }),
+    ...entryFields(record),
     ...(hasEnvelope(answer) ? { answer: encodeAnswer(record.dialect, answer) } : {}),
+  }
+}
+
+function entryFields({ entry }: ShownCall): JsonObject {
+  if (entry === undefined) return {}
+  const { compensation } = entry
+  if (compensation === undefined) return { entry_state: entry.state }
+  const { callId, tries, failure } = compensation
+  const error = failure && {
+    failure: failure.id,
+    message: failure.message,
+    details: failure.details,
+    fix: fixOf(failure, 'done'),
+  }
+  return {
+    entry_state: entry.state,
+    compensation: { call_id: callId, tries, ...(error === undefined ? {} : { error }) },
   }
 }
 

@@ -25,6 +25,11 @@ export function traceFields(answer: Answer): JsonObject {
   return { trace_id: answer.trace.traceId, span_id: answer.trace.spanId }
 }
 
+/** Until when a prepared effect can be committed; 004 has a place for it only in `provenance`. */
+export function commitByOf({ commitBy }: Answer): JsonObject {
+  return commitBy === undefined ? {} : { commit_by: new Date(commitBy).toISOString() }
+}
+
 /** What comes only when there is something to say. */
 export function extrasOf(answer: Answer): JsonObject {
   return {

@@ -7,7 +7,7 @@ import { failureRow } from '../failures.ts'
 import { fourOutcomeStatusOf, wireDetailsOf } from '../projection.ts'
 import { FOUR_OUTCOME_TIMEOUT_MAX_MS } from '../schema/four-outcome.ts'
 import type { ToolRequest } from './dialect.ts'
-import { assertHasEnvelope, extrasOf, traceFields, usageOf } from './encoding.ts'
+import { assertHasEnvelope, commitByOf, extrasOf, traceFields, usageOf } from './encoding.ts'
 
 /** Where nothing was resolved, 004 still demands a version (S6). */
 const UNRESOLVED_VERSION = '0.0.0-unresolved'
@@ -34,6 +34,7 @@ export function encodeFourOutcome(answer: Answer): JsonObject {
       final: answer.final,
       replayed: answer.replayed,
       ...(answer.saga === undefined ? {} : { saga: answer.saga }),
+      ...commitByOf(answer),
     },
     ...extrasOf(answer),
   }

@@ -13,7 +13,7 @@ import {
   traceOf,
 } from './decoding.ts'
 import type { Decoded, Dialect, Mint, ToolRequest } from './dialect.ts'
-import { assertHasEnvelope, extrasOf, traceFields, usageOf, v1ErrorOf } from './encoding.ts'
+import { assertHasEnvelope, commitByOf, extrasOf, traceFields, usageOf, v1ErrorOf } from './encoding.ts'
 import { lazySchema } from './lazy-schema.ts'
 import { createLegacyReplyReader } from './legacy-reply.ts'
 
@@ -98,6 +98,7 @@ export function encodeLegacy(answer: Answer): JsonObject {
     usage: usageOf(answer.usage),
     trace: traceFields(answer),
     ...extrasOf(answer),
+    ...commitByOf(answer),
   }
 }
 

@@ -19,7 +19,7 @@ import {
   traceOf,
 } from './decoding.ts'
 import type { Decoded, Dialect, Mint, ToolRequest } from './dialect.ts'
-import { assertHasEnvelope, extrasOf, traceFields, usageOf, v1ErrorOf } from './encoding.ts'
+import { assertHasEnvelope, commitByOf, extrasOf, traceFields, usageOf, v1ErrorOf } from './encoding.ts'
 import { lazySchema } from './lazy-schema.ts'
 import { createV1ReplyReader } from './v1-reply.ts'
 
@@ -158,6 +158,7 @@ export function encodeV1(answer: Answer): JsonObject {
     final: answer.final,
     replayed: answer.replayed,
     ...extrasOf(answer),
+    ...commitByOf(answer),
     provenance: {
       call_id: answer.callId,
       tool_id: tool.name,

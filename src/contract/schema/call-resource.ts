@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { OPEN_STATES, OUTCOMES } from '../answer.ts'
 import { DIALECT_NAMES } from '../call.ts'
 import { EFFECT_STATES } from '../effect.ts'
+import { ENTRY_STATES } from '../entry.ts'
 import { anyObject, DRAFT, oneOf } from './common.ts'
 
 export const CallResourceSchema = Type.Object(
@@ -26,6 +27,29 @@ export const CallResourceSchema = Type.Object(
       Type.String({ format: 'date-time', description: 'Absent while the call is open.' }),
     ),
     entry_id: Type.Optional(Type.String({ description: 'The intended effect that this call asks for.' })),
+    entry_state: Type.Optional(
+      oneOf(ENTRY_STATES, 'How that effect stands by now; a call that has ended keeps its own state.'),
+    ),
+    compensation: Type.Optional(
+      Type.Object(
+        {
+          call_id: Type.String({ description: 'The call that undoes it, or tried to.' }),
+          tries: Type.Integer({ minimum: 0 }),
+          error: Type.Optional(
+            Type.Object(
+              {
+                failure: Type.String({ description: 'A row of the failure table.' }),
+                message: Type.String(),
+                details: anyObject('What is known of this case.'),
+                fix: Type.String(),
+              },
+              { description: 'Why the last try did not.' },
+            ),
+          ),
+        },
+        { description: 'How it is undone, where that was begun.' },
+      ),
+    ),
     answer: Type.Optional(anyObject('The envelope in its dialect; absent while the call runs.')),
   },
   {

@@ -89,6 +89,7 @@ export const LegacyResponseSchema = Type.Object(
     usage: UsageSchema,
     trace: Type.Object({ trace_id: Type.String(), span_id: Type.String() }),
     commit_token: Type.Optional(Type.String()),
+    commit_by: Type.Optional(Type.String({ format: 'date-time' })),
     side_effects: Type.Optional(Type.Array(anyObject('One effect as the tool reports it.'))),
     warnings: Type.Optional(Type.Array(Type.String())),
   },

@@ -166,6 +166,9 @@ export const V1ResponseSchema = Type.Object(
     final: Type.Boolean({ description: 'False while something is still to be done or found out.' }),
     replayed: Type.Boolean({ description: 'True when the answer was kept from an earlier run.' }),
     commit_token: Type.Optional(Type.String({ description: 'Commits or rolls back what was prepared.' })),
+    commit_by: Type.Optional(
+      Type.String({ format: 'date-time', description: 'What is prepared is rolled back then.' }),
+    ),
     side_effects: Type.Optional(Type.Array(anyObject('One effect as the tool reports it.'))),
     warnings: Type.Optional(Type.Array(Type.String())),
     provenance: Type.Object({

@@ -1,9 +1,10 @@
 // What the memory store holds, and how it is found.
 import type { CallRecord } from '../../contract/call.ts'
 import type { Entry } from '../../contract/entry.ts'
+import type { Saga } from '../../contract/saga.ts'
 import { holdsIdentity } from '../entry-rule.ts'
 import type { ChainHead } from '../evidence-chain.ts'
-import type { EvidenceLink, ResourceRow } from '../store.ts'
+import type { CheckpointRow, DueTimer, EvidenceLink, ResourceRow, TimerKind } from '../store.ts'
 
 export interface MemoryData {
   /** By scope and key; in the order in which they were made. */
@@ -14,11 +15,36 @@ export interface MemoryData {
   readonly identities: Map<string, string[]>
   /** By namespace and id. */
   readonly calls: Map<string, { readonly record: CallRecord; readonly erased: boolean }>
+  /** By namespace, kind and subject. */
+  readonly timers: Map<string, MemoryTimer>
+  /** By namespace and id. */
+  readonly sagas: Map<string, Saga>
   readonly resources: Map<string, ResourceRow>
   resourceVersion: number
   /** By epoch, in the order in which they started. */
+  readonly lives: Map<string, MemoryLife>
+  /** By epoch: what is kept of each chain, in order. */
   readonly links: Map<string, EvidenceLink[]>
+  /** By epoch: where each chain ends, whatever is still kept of it. */
   readonly heads: Map<string, ChainHead>
+  /** By number, in order. */
+  readonly checkpoints: Map<number, CheckpointRow>
+}
+
+export interface MemoryTimer {
+  readonly due: DueTimer
+  /** The life that has it in hand. */
+  readonly claimedBy?: string
+}
+
+export interface MemoryLife {
+  readonly epoch: string
+  readonly ordinal: number
+  readonly ended: boolean
+  /** By the store's clock; Infinity where one process owns the store alone. */
+  readonly expiresAt: number
+  readonly seen: number
+  readonly over: Readonly<Record<string, number>>
 }
 
 export function createMemoryData(): MemoryData {
@@ -27,10 +53,14 @@ export function createMemoryData(): MemoryData {
     entryKeys: new Map(),
     identities: new Map(),
     calls: new Map(),
+    timers: new Map(),
+    sagas: new Map(),
     resources: new Map(),
     resourceVersion: 0,
+    lives: new Map(),
     links: new Map(),
     heads: new Map(),
+    checkpoints: new Map(),
   }
 }
 
@@ -39,13 +69,43 @@ export function pairKey(first: string, second: string): string {
   return `${first.length}:${first}${second}`
 }
 
-/** The newest entry that holds this identity and was made at or after `since` (S14). */
+export function timerKey(namespace: string, kind: TimerKind, subject: string): string {
+  return pairKey(namespace, pairKey(kind, subject))
+}
+
+/** Nobody works under this epoch any more: what it left may be taken over. */
+export function isOver(data: MemoryData, epoch: string): boolean {
+  return data.lives.get(epoch)?.ended !== false
+}
+
+/** Timers that nobody has in hand, the first that is due first. */
+export function freeTimers(data: MemoryData): readonly DueTimer[] {
+  return [...data.timers.values()]
+    .filter(({ claimedBy }) => claimedBy === undefined || isOver(data, claimedBy))
+    .map(({ due }) => due)
+    .sort(
+      (a, b) =>
+        a.dueAt - b.dueAt ||
+        compareText(a.namespace, b.namespace) ||
+        compareText(a.kind, b.kind) ||
+        compareText(a.subject, b.subject),
+    )
+}
+
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The entry that holds this identity, with the newest `identityAt`, at or after `since` (S14). */
 export function findIdentity(data: MemoryData, identity: string, since: number): Entry | undefined {
   let newest: Entry | undefined
+  let newestAt = since
   for (const at of data.identities.get(identity) ?? []) {
     const entry = data.entries.get(at)
-    if (entry === undefined || entry.createdAt < since || !holdsIdentity(entry.state)) continue
-    if (newest === undefined || entry.createdAt >= newest.createdAt) newest = entry
+    if (entry?.identityAt === undefined || entry.identityAt < newestAt || !holdsIdentity(entry.state))
+      continue
+    newest = entry
+    newestAt = entry.identityAt
   }
   return newest
 }

@@ -1,9 +1,13 @@
 // Writes calls: each record replaces the one before it, but for one that only says that the call runs.
 import type { DatabaseSync } from 'node:sqlite'
-import type { Row } from './codec.ts'
+import { CALL_COLUMNS } from './call-codec.ts'
+import type { Row } from './row.ts'
+import { prepareRows } from './statement.ts'
 
 interface CallWriter {
   put(row: Row): void
+  /** Gives calls that ended lives left running to this one, oldest first. Rows have CALL_COLUMNS. */
+  adopt(epoch: string, limit: number): readonly Row[]
   erase(before: number, limit: number): number
   forget(before: number, limit: number): number
 }
@@ -21,6 +25,14 @@ export function createCallWriter(db: DatabaseSync): CallWriter {
       created_at = excluded.created_at, ended_at = excluded.ended_at, answer = excluded.answer,
       result = excluded.result, erased = 0
     where excluded.state <> 'running'`)
+  const adoptable = prepareRows(
+    db,
+    `select namespace, id from call
+     where open = 1 and state = 'running' and epoch not in (select epoch from epoch where ended = 0)
+     order by id, namespace limit ?`,
+  )
+  const adopt = db.prepare('update call set epoch = ? where namespace = ? and id = ?')
+  const get = prepareRows(db, `select ${CALL_COLUMNS} from call where namespace = ? and id = ?`)
   const erase = db.prepare(`
     update call set result = null, erased = 1
     where rowid in (
@@ -32,6 +44,13 @@ export function createCallWriter(db: DatabaseSync): CallWriter {
   return {
     put(row) {
       put.run(...row)
+    },
+    adopt(epoch, limit) {
+      const rows = adoptable.all(limit) as unknown as [string, string][]
+      return rows.map(([namespace, id]) => {
+        adopt.run(epoch, namespace, id)
+        return get.get(namespace, id) as Row
+      })
     },
     erase: (before, limit) => Number(erase.run(before, limit).changes),
     forget: (before, limit) => Number(forget.run(before, limit).changes),

@@ -1,64 +1,77 @@
-// Rows as they cross to the writer and lie on disk: flat arrays of text and numbers. The caller's side makes them, so that
-// each value is turned into JSON once and the writer's thread never sees an object it would have to walk.
-import { type Answer, type CallState, isOutcome } from '../../contract/answer.ts'
-import type { CallRecord } from '../../contract/call.ts'
-import type { Entry, EntryState } from '../../contract/entry.ts'
+// Operations and their results as they cross to the writer. The caller's side makes them, so that each value is turned
+// into JSON once and the writer's thread never sees an object it would have to walk.
 import type { OpResult, StoreOp } from '../assemble-store.ts'
-import { insertProblem, isKeepable, isSettled } from '../entry-rule.ts'
 import {
   type ApplyResult,
-  type EntryInsert,
-  type EntryUpdate,
+  type CheckpointRow,
   type EvidenceRecord,
   IllegalWrite,
   type LedgerWrite,
+  type Life,
+  type TimerChange,
 } from '../store.ts'
+import { timerProblem } from '../timer-rule.ts'
 import type { Refused } from '../write-queue.ts'
+import { decodeCall, encodeCall } from './call-codec.ts'
+import {
+  decodeEntry,
+  type EncodedInsert,
+  type EncodedUpdate,
+  encodeInsert,
+  encodeUpdate,
+} from './entry-codec.ts'
+import { checked, type Row } from './row.ts'
+import { type EncodedSaga, encodeSaga } from './saga-codec.ts'
+import { decodeTimer } from './timer-codec.ts'
 
-type Cell = string | number | null
-export type Row = readonly Cell[]
+/** What one atomic write brings beside entry, calls and evidence; most bring nothing. */
+export interface WriteRest {
+  readonly namespace: string
+  /** Each: kind, subject, in how many milliseconds or null, data, only if due at this time or null. */
+  readonly timers: readonly Row[]
+  readonly saga: EncodedSaga | null
+  readonly openSaga: string | null
+}
 
-/** An entry to insert: its row, its body, its identity, and since when that must be the only one. */
-export type EncodedInsert = readonly ['insert', Row, Row, string | null, number | null]
-/** An entry to change: scope, key, revision, path; the columns to set, where null keeps what is there; then as above. */
-export type EncodedUpdate = readonly [
-  'update',
-  string,
-  string,
-  number,
-  readonly EntryState[],
-  Row,
-  number | null,
+export type EncodedWrite = readonly [
+  'write',
+  EncodedInsert | EncodedUpdate | null,
+  calls: readonly Row[],
+  evidence: readonly Row[],
+  rest?: WriteRest,
 ]
 
 export type EncodedOp =
-  | readonly ['write', EncodedInsert | EncodedUpdate | null, readonly Row[], readonly Row[]]
+  | EncodedWrite
   | readonly ['start', number]
   | readonly ['apply', string, string, number, readonly Row[]]
-  | readonly ['erase' | 'forget', number, number]
+  | readonly ['erase' | 'forget' | 'prune-checkpoints', number, number]
+  | readonly ['adopt-entries' | 'adopt-calls' | 'claim-timers', number]
+  | readonly ['cancel', string, string]
+  | readonly ['renew', string, number]
+  | readonly ['reap' | 'end']
+  | readonly ['checkpoint', Row]
+  | readonly ['prune', string, number, number]
 
-/** What one group commit writes, and on behalf of which life of the process. */
+/** What one group commit writes, on behalf of which life of the process, and when by the store's clock. */
 export interface Batch {
   readonly epoch: string
+  readonly at: number
+  /** Null: this life owns the store alone. */
+  readonly leaseMs: number | null
   readonly ops: readonly EncodedOp[]
 }
 
 /** 0 is `written`, the common case; a conflict carries the row that was found. */
 export type EncodedResult =
   | 0
-  | readonly ['key' | 'identity' | 'revision', Row | null]
+  | readonly ['key' | 'identity' | 'revision' | 'saga', Row | null]
   | Refused
   | ApplyResult
   | { readonly kind: 'changed'; readonly rows: number }
-
-/** Of `entry join entry_body`. */
-export const ENTRY_COLUMNS =
-  'namespace, scope, key, id, state, revision, epoch, call_id, attempts, approval_id, cancel_requested, created_at, settled_at, identity, outcome, erased, fixed, payload'
-
-export const ENTRY_TABLES = 'entry join entry_body using (number)'
-
-export const CALL_COLUMNS =
-  'namespace, id, request_id, dialect, actor, tool, version, operation, entry_id, state, effect, epoch, created_at, ended_at, answer, result'
+  | { readonly kind: 'entries' | 'calls' | 'timers'; readonly found: readonly Row[] }
+  | { readonly kind: 'lives'; readonly lives: readonly Life[] }
+  | { readonly kind: 'reaped'; readonly epochs: readonly string[] }
 
 export function encodeOp(op: StoreOp): EncodedOp {
   switch (op.kind) {
@@ -70,123 +83,44 @@ export function encodeOp(op: StoreOp): EncodedOp {
       return ['apply', op.namespace, JSON.stringify(op.changes), op.at, op.evidence.map(encodeEvidence)]
     case 'erase':
     case 'forget':
+    case 'prune-checkpoints':
       return [op.kind, op.before, op.limit]
+    case 'adopt-entries':
+    case 'adopt-calls':
+    case 'claim-timers':
+      return [op.kind, op.limit]
+    case 'cancel':
+      return ['cancel', op.namespace, op.id]
+    case 'renew':
+      return ['renew', JSON.stringify(op.over), op.seen]
+    case 'reap':
+    case 'end':
+      return [op.kind]
+    case 'checkpoint':
+      return ['checkpoint', encodeCheckpoint(op.row)]
+    case 'prune':
+      return ['prune', op.epoch, op.upToBatch, op.limit]
   }
 }
 
-function encodeWrite(write: LedgerWrite): EncodedOp {
-  const { entry, calls, evidence } = write
-  return [
+function encodeWrite(write: LedgerWrite): EncodedWrite {
+  const { namespace, entry, calls, evidence, timers, saga, openSaga } = write
+  const main = [
     'write',
     entry === undefined ? null : entry.kind === 'insert' ? encodeInsert(entry) : encodeUpdate(entry),
     calls === undefined ? [] : calls.map(encodeCall),
     evidence === undefined ? [] : evidence.map(encodeEvidence),
+  ] as const
+  if (timers === undefined && saga === undefined && openSaga === undefined) return main
+  return [
+    ...main,
+    {
+      namespace,
+      timers: (timers ?? []).map(encodeTimer),
+      saga: saga === undefined ? null : encodeSaga(saga),
+      openSaga: openSaga ?? null,
+    },
   ]
-}
-
-/** Columns of `entry` in the order in which the engine inserts them. */
-function encodeInsert(insert: EntryInsert): EncodedInsert {
-  const problem = insertProblem(insert)
-  if (problem !== undefined) throw new IllegalWrite(problem)
-  const { entry } = insert
-  const fixed: FixedPart = {
-    requestId: entry.requestId,
-    dialect: entry.dialect,
-    tool: entry.tool,
-    version: entry.version,
-    digest: entry.digest,
-    operation: entry.operation,
-    readOnly: entry.readOnly,
-    caller: entry.caller,
-    payloadHash: entry.payloadHash,
-    fingerprint: entry.fingerprint,
-    fingerprintFields: entry.fingerprintFields,
-    trace: entry.trace,
-  }
-  const row = [
-    entry.namespace,
-    entry.scope,
-    entry.key,
-    entry.id,
-    entry.state,
-    isSettled(entry.state) ? 0 : 1,
-    entry.revision,
-    entry.epoch,
-    entry.callId,
-    entry.attempts,
-    entry.approvalId ?? null,
-    entry.cancelRequested ? 1 : 0,
-    entry.createdAt,
-    entry.settledAt ?? null,
-    entry.identity ?? null,
-    textOf(entry.outcome),
-  ]
-  const body = [JSON.stringify(fixed), textOf(entry.payload)]
-  return ['insert', checked(row, 'entry'), body, entry.identity ?? null, insert.uniqueSince ?? null]
-}
-
-type FixedPart = Pick<
-  Entry,
-  | 'requestId'
-  | 'dialect'
-  | 'tool'
-  | 'version'
-  | 'digest'
-  | 'operation'
-  | 'readOnly'
-  | 'caller'
-  | 'payloadHash'
-  | 'fingerprint'
-  | 'fingerprintFields'
-  | 'trace'
->
-
-function encodeUpdate(update: EntryUpdate): EncodedUpdate {
-  const { epoch, attempts, outcome, settledAt, callId, cancelRequested, approvalId } = update.set
-  const row = [
-    epoch ?? null,
-    attempts ?? null,
-    callId ?? null,
-    cancelRequested === undefined ? null : cancelRequested ? 1 : 0,
-    approvalId ?? null,
-    textOf(outcome),
-    settledAt ?? null,
-  ]
-  const { scope, key, revision, path, uniqueSince } = update
-  return ['update', scope, key, revision, path, checked(row, 'entry'), uniqueSince ?? null]
-}
-
-/** Columns of `call` in the order in which the engine writes them. */
-function encodeCall(record: CallRecord): Row {
-  let answer: string | null = null
-  let result: string | null = null
-  if (record.answer !== undefined) {
-    const { output, sideEffects, commitToken, ...rest } = record.answer
-    answer = JSON.stringify(rest)
-    if (output !== undefined || sideEffects.length > 0 || commitToken !== undefined) {
-      result = JSON.stringify({ output, sideEffects, commitToken })
-    }
-  }
-  const row = [
-    record.namespace,
-    record.id,
-    record.requestId,
-    record.dialect,
-    record.actor,
-    record.tool,
-    record.version ?? null,
-    record.operation,
-    record.entryId ?? null,
-    record.state,
-    isOutcome(record.state) ? 0 : 1,
-    record.effect,
-    record.epoch,
-    record.createdAt,
-    record.endedAt ?? null,
-    answer,
-    result,
-  ]
-  return checked(row, 'call')
 }
 
 function encodeEvidence(record: EvidenceRecord): Row {
@@ -194,90 +128,46 @@ function encodeEvidence(record: EvidenceRecord): Row {
   return checked([namespace, callId, type, at, JSON.stringify(body)], 'evidence record')
 }
 
-/**
- * Only text, finite numbers and null may cross: anything else would break the whole batch, not this write alone. Text
- * that would not come back as it was (a request id may be anything) gets replacement characters; keys are refused before.
- */
-function checked(row: Cell[], what: string): Row {
-  for (let index = 0; index < row.length; index += 1) {
-    const cell = row[index]
-    if (typeof cell === 'string') {
-      if (!isKeepable(cell)) row[index] = keepable(cell)
-    } else if (cell !== null && !Number.isFinite(cell)) {
-      throw new IllegalWrite(`value ${index} of the ${what} ${row[1]} is ${cell}`)
-    }
-  }
-  return row
+function encodeTimer(timer: TimerChange): Row {
+  const problem = timerProblem(timer)
+  if (problem !== undefined) throw new IllegalWrite(problem)
+  const { kind, subject, inMs, data = {}, ifDueAt } = timer
+  return checked([kind, subject, inMs ?? null, JSON.stringify(data), ifDueAt ?? null], 'timer')
 }
 
-/** What a text becomes on disk. */
-export function keepable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
+export const CHECKPOINT_COLUMNS = 'number, at, hash, body, key_id, signature'
+
+/** Makes CHECKPOINT_COLUMNS. */
+function encodeCheckpoint({ number, at, hash, body, keyId, signature }: CheckpointRow): Row {
+  return checked([number, at, hash, body, keyId, signature], 'checkpoint')
 }
 
-function textOf(value: object | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
+/** `row` has CHECKPOINT_COLUMNS. */
+export function decodeCheckpoint(row: Row): CheckpointRow {
+  const [number, at, hash, body, keyId, signature] = row as [number, number, string, string, string, string]
+  return { number, at, hash, body, keyId, signature }
 }
 
 export function decodeResult(result: EncodedResult): OpResult | Refused {
   if (result === 0) return WRITTEN
-  if (!isConflict(result)) return result
-  const [on, row] = result
-  return { kind: 'conflict', on, ...(row === null ? {} : { entry: decodeEntry(row) }) }
+  if (isConflict(result)) {
+    const [on, row] = result
+    return { kind: 'conflict', on, ...(row === null ? {} : { entry: decodeEntry(row) }) }
+  }
+  switch (result.kind) {
+    case 'entries':
+      return { kind: 'entries', entries: result.found.map(decodeEntry) }
+    case 'calls':
+      return { kind: 'calls', calls: result.found.map(decodeCall) }
+    case 'timers':
+      return { kind: 'timers', timers: result.found.map(decodeTimer) }
+    default:
+      return result
+  }
 }
 
 const WRITTEN: OpResult = Object.freeze({ kind: 'written' })
 
 function isConflict(result: Exclude<EncodedResult, 0>): result is Extract<EncodedResult, readonly unknown[]> {
   return Array.isArray(result)
-}
-
-/** `row` has ENTRY_COLUMNS. */
-export function decodeEntry(row: Row): Entry {
-  const fixed = JSON.parse(row[16] as string) as FixedPart
-  return {
-    namespace: row[0] as string,
-    scope: row[1] as string,
-    key: row[2] as string,
-    id: row[3] as string,
-    state: row[4] as EntryState,
-    revision: row[5] as number,
-    epoch: row[6] as string,
-    callId: row[7] as string,
-    ...fixed,
-    attempts: row[8] as number,
-    ...(row[9] === null ? {} : { approvalId: row[9] as string }),
-    cancelRequested: row[10] === 1,
-    createdAt: row[11] as number,
-    ...(row[12] === null ? {} : { settledAt: row[12] as number }),
-    ...(row[13] === null ? {} : { identity: row[13] as string }),
-    ...(row[17] === null ? {} : { payload: JSON.parse(row[17] as string) }),
-    ...(row[14] === null ? {} : { outcome: JSON.parse(row[14] as string) }),
-    ...(row[15] === 0 ? {} : { erased: true as const }),
-  }
-}
-
-/** `row` has CALL_COLUMNS. */
-export function decodeCall(row: Row): CallRecord {
-  return {
-    namespace: row[0] as string,
-    id: row[1] as string,
-    requestId: row[2] as string,
-    dialect: row[3] as CallRecord['dialect'],
-    actor: row[4] as string,
-    tool: row[5] as string,
-    ...(row[6] === null ? {} : { version: row[6] as string }),
-    operation: row[7] as string,
-    ...(row[8] === null ? {} : { entryId: row[8] as string }),
-    state: row[9] as CallState,
-    effect: row[10] as CallRecord['effect'],
-    epoch: row[11] as string,
-    createdAt: row[12] as number,
-    ...(row[13] === null ? {} : { endedAt: row[13] as number }),
-    ...(row[14] === null ? {} : { answer: decodeAnswer(row[14] as string, row[15] as string | null) }),
-  }
-}
-
-function decodeAnswer(answer: string, result: string | null): Answer {
-  return { sideEffects: [], ...JSON.parse(answer), ...(result === null ? {} : JSON.parse(result)) }
 }

@@ -6,13 +6,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Refused } from '../write-queue.ts'
 import { createCallWriter } from './call-writer.ts'
-import type { Batch, EncodedOp, EncodedResult } from './codec.ts'
+import type { Batch, EncodedOp, EncodedResult, EncodedWrite } from './codec.ts'
 import { createEntryWriter } from './entry-writer.ts'
 import { createEvidenceWriter } from './evidence-writer.ts'
+import { createLifeWriter } from './life-writer.ts'
 import { createResourceWriter } from './resource-writer.ts'
+import { createSagaWriter } from './saga-writer.ts'
+import { createTimerWriter } from './timer-writer.ts'
 
 export interface Engine {
-  /** One result for each operation, in order; all of them are committed when it returns. Throws when the disk fails. */
+  /**
+   * One result for each operation, in order; all of them are committed when it returns. Throws when the disk fails, and
+   * `Fenced` when the life of the batch was ended: then nothing of it is written.
+   */
   apply(batch: Batch): EncodedResult[]
 }
 
@@ -20,26 +26,42 @@ export interface Engine {
 const OWN_FAULTS: ReadonlySet<number> = new Set([18, 19, 20, 25])
 
 export function createEngine(db: DatabaseSync): Engine {
+  const lives = createLifeWriter(db)
   const entries = createEntryWriter(db)
   const calls = createCallWriter(db)
+  const timers = createTimerWriter(db)
+  const sagas = createSagaWriter(db)
   const resources = createResourceWriter(db)
   const evidence = createEvidenceWriter(db)
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
 
-  function applyOp(op: EncodedOp): EncodedResult {
+  function write(batch: Batch, op: EncodedWrite): EncodedResult {
+    const [, entry, callRows, evidenceRows, rest] = op
+    if (rest !== undefined) {
+      const result = sagas.check(rest)
+      if (result !== 0) return result
+    }
+    if (entry !== null) {
+      const result = entry[0] === 'insert' ? entries.insert(entry) : entries.update(entry)
+      if (result !== 0) return result
+    }
+    if (rest !== undefined) {
+      sagas.write(rest)
+      for (const row of rest.timers) timers.set(batch, rest.namespace, row)
+    }
+    for (const row of callRows) calls.put(row)
+    for (const row of evidenceRows) evidence.append(row)
+    return 0
+  }
+
+  function applyOp(batch: Batch, op: EncodedOp): EncodedResult {
+    const { epoch } = batch
     switch (op[0]) {
-      case 'write': {
-        const [, entry, callRows, evidenceRows] = op
-        if (entry !== null) {
-          const result = entry[0] === 'insert' ? entries.insert(entry) : entries.update(entry)
-          if (result !== 0) return result
-        }
-        for (const row of callRows) calls.put(row)
-        for (const row of evidenceRows) evidence.append(row)
-        return 0
-      }
+      case 'write':
+        return write(batch, op)
       case 'start':
+        lives.start(batch)
         evidence.start(op[1])
         return 0
       case 'apply': {
@@ -48,26 +70,51 @@ export function createEngine(db: DatabaseSync): Engine {
         if (result.kind === 'applied') for (const row of evidenceRows) evidence.append(row)
         return result
       }
-      case 'erase':
-      case 'forget': {
-        const [verb, before, limit] = op
-        const rows = entries[verb](before, limit)
-        const changed = rows + calls[verb](before, limit - rows)
-        return { kind: 'changed', rows: changed }
+      case 'erase': {
+        const [, before, limit] = op
+        const rows = entries.erase(before, limit)
+        return changed(rows + calls.erase(before, limit - rows))
       }
+      case 'forget': {
+        const [, before, limit] = op
+        let rows = entries.forget(before, limit)
+        rows += calls.forget(before, limit - rows)
+        return changed(rows + sagas.forget(before, limit - rows))
+      }
+      case 'adopt-entries':
+        return { kind: 'entries', found: entries.adopt(epoch, op[1]) }
+      case 'adopt-calls':
+        return { kind: 'calls', found: calls.adopt(epoch, op[1]) }
+      case 'claim-timers':
+        return { kind: 'timers', found: timers.claim(batch, op[1]) }
+      case 'cancel':
+        return changed(entries.requestCancel(op[1], op[2]) ? 1 : 0)
+      case 'renew':
+        return { kind: 'lives', lives: lives.renew(epoch, op[1], op[2]) }
+      case 'reap':
+        return { kind: 'reaped', epochs: lives.reap(batch) }
+      case 'end':
+        lives.end(epoch)
+        return 0
+      case 'checkpoint':
+        return changed(evidence.addCheckpoint(op[1]) ? 1 : 0)
+      case 'prune':
+        return changed(evidence.prune(op[1], op[2], op[3]))
+      case 'prune-checkpoints':
+        return changed(evidence.pruneCheckpoints(op[1], op[2]))
     }
   }
 
   /** One transaction without the operations that are `refused`. Gives no results when it found another of those. */
-  function attempt({ epoch, ops }: Batch, refused: Map<number, Refused>): EncodedResult[] | undefined {
+  function attempt(batch: Batch, refused: Map<number, Refused>): EncodedResult[] | undefined {
     const results: EncodedResult[] = []
     begin.run()
     try {
-      evidence.begin(epoch)
-      for (const [index, op] of ops.entries()) {
+      evidence.begin(batch.epoch, lives.begin(batch))
+      for (const [index, op] of batch.ops.entries()) {
         const left = refused.get(index)
         try {
-          results.push(left ?? applyOp(op))
+          results.push(left ?? applyOp(batch, op))
         } catch (error) {
           if (!isOwnFault(error)) throw error
           refused.set(index, {
@@ -98,6 +145,10 @@ export function createEngine(db: DatabaseSync): Engine {
       }
     },
   }
+}
+
+function changed(rows: number): EncodedResult {
+  return { kind: 'changed', rows }
 }
 
 /** Errors without a result code come from binding a value that no column takes. */

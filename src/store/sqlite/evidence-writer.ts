@@ -8,18 +8,25 @@ import {
   linkBatch,
   startRecord,
 } from '../evidence-chain.ts'
-import type { Row } from './codec.ts'
+import { CHECKPOINT_COLUMNS } from './codec.ts'
+import type { Row } from './row.ts'
 import { prepareRows } from './statement.ts'
 
 /** Called in this order within a transaction: begin, start or append any number of times, link; then committed. */
 interface EvidenceWriter {
-  begin(epoch: string): void
+  /** `ordinal` is the number of the life. */
+  begin(epoch: string, ordinal: number): void
   start(at: number): void
   /** `row`: namespace, call id, type, at, body. */
   append(row: Row): void
   link(): void
   /** What was linked is on disk: the next batch builds on it. */
   committed(): void
+  /** Returns how many links went, oldest first; what is left, and the chain as it grows, still names the hash before. */
+  prune(epoch: string, upToBatch: number, limit: number): number
+  /** `row` has CHECKPOINT_COLUMNS. False when its number, or a later one, was given already. */
+  addCheckpoint(row: Row): boolean
+  pruneCheckpoints(before: number, limit: number): number
 }
 
 interface Life {
@@ -29,8 +36,7 @@ interface Life {
 }
 
 export function createEvidenceWriter(db: DatabaseSync): EvidenceWriter {
-  const addEpoch = db.prepare('insert into epoch (epoch) values (?) on conflict (epoch) do nothing')
-  const findEpoch = prepareRows(db, 'select ordinal, epoch from epoch where epoch = ?')
+  const findEpoch = prepareRows(db, 'select ordinal from epoch where epoch = ?')
   const epochBefore = prepareRows(
     db,
     'select ordinal, epoch from epoch where epoch <> ? order by ordinal desc limit 1',
@@ -39,10 +45,30 @@ export function createEvidenceWriter(db: DatabaseSync): EvidenceWriter {
     db,
     'select batch, last_seq, hash from evidence_link where epoch = ? order by batch desc limit 1',
   )
+  const prunedHead = prepareRows(
+    db,
+    'select pruned_batch, pruned_seq, pruned_hash from epoch where ordinal = ? and pruned_batch is not null',
+  )
   const addLink = db.prepare(`
     insert into evidence_link (epoch, batch, first_seq, last_seq, prev, root, hash) values (?, ?, ?, ?, ?, ?, ?)`)
   const addRecord = db.prepare(`
     insert into evidence (epoch, seq, namespace, call_id, type, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const prunable = prepareRows(
+    db,
+    'select batch, last_seq, hash from evidence_link where epoch = ? and batch <= ? order by batch limit ?',
+  )
+  const dropLinks = db.prepare('delete from evidence_link where epoch = ? and batch <= ?')
+  const dropRecords = db.prepare('delete from evidence where epoch = ? and seq <= ?')
+  const keepHead = db.prepare(
+    'update epoch set pruned_batch = ?, pruned_seq = ?, pruned_hash = ? where ordinal = ?',
+  )
+  const lastCheckpoint = prepareRows(db, 'select number, hash from checkpoint order by number desc limit 1')
+  const addCheckpoint = db.prepare(`
+    insert into checkpoint (${CHECKPOINT_COLUMNS})
+    select ?1, ?2, ?3, ?4, ?5, ?6 where ?1 > coalesce((select max(number) from checkpoint), 0)`)
+  const dropCheckpoints = db.prepare(`
+    delete from checkpoint
+    where number in (select number from checkpoint where number < ? order by number limit ?)`)
 
   /** As on disk. It is never kept from a transaction that did not commit. */
   let last: Life | undefined
@@ -51,7 +77,7 @@ export function createEvidenceWriter(db: DatabaseSync): EvidenceWriter {
   let hashes: string[] = []
 
   function headOf(ordinal: number): ChainHead {
-    const row = lastLink.get(ordinal) as [number, number, string] | undefined
+    const row = (lastLink.get(ordinal) ?? prunedHead.get(ordinal)) as [number, number, string] | undefined
     return row === undefined ? EMPTY_CHAIN : { batch: row[0], seq: row[1], hash: row[2] }
   }
 
@@ -69,20 +95,23 @@ export function createEvidenceWriter(db: DatabaseSync): EvidenceWriter {
   }
 
   return {
-    begin(epoch) {
+    begin(epoch, ordinal) {
       hashes = []
-      if (last?.epoch !== epoch) {
-        addEpoch.run(epoch)
-        const [ordinal] = findEpoch.get(epoch) as [number]
-        last = undefined
-        life = { epoch, ordinal, head: headOf(ordinal) }
-      } else life = last
+      if (last?.epoch !== epoch) last = undefined
+      life = last ?? { epoch, ordinal, head: headOf(ordinal) }
       next = life
     },
 
     start(at) {
       const before = epochBefore.get(current().epoch) as [number, string] | undefined
-      add(startRecord(at, before === undefined ? undefined : { epoch: before[1], head: headOf(before[0]) }))
+      const checkpoint = lastCheckpoint.get() as [number, string] | undefined
+      add(
+        startRecord(
+          at,
+          before && { epoch: before[1], head: headOf(before[0]) },
+          checkpoint && { number: checkpoint[0], hash: checkpoint[1] },
+        ),
+      )
     },
 
     append([namespace, callId, type, at, body]) {
@@ -107,5 +136,21 @@ export function createEvidenceWriter(db: DatabaseSync): EvidenceWriter {
     committed() {
       last = next
     },
+
+    prune(epoch, upToBatch, limit) {
+      const ordinal = findEpoch.get(epoch)?.[0]
+      if (ordinal === undefined) return 0
+      const links = prunable.all(ordinal, upToBatch, limit) as unknown as [number, number, string][]
+      const end = links.at(-1)
+      if (end === undefined) return 0
+      const [batch, seq, hash] = end
+      keepHead.run(batch, seq, hash, ordinal)
+      dropLinks.run(ordinal, batch)
+      dropRecords.run(ordinal, seq)
+      return links.length
+    },
+
+    addCheckpoint: (row) => addCheckpoint.run(...row).changes > 0,
+    pruneCheckpoints: (before, limit) => Number(dropCheckpoints.run(before, limit).changes),
   }
 }

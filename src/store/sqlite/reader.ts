@@ -2,69 +2,46 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type CallState, isOutcome } from '../../contract/answer.ts'
 import type { StoreReads } from '../assemble-store.ts'
-import { isKeepable, isSettled } from '../entry-rule.ts'
-import type { CallFilter, EvidenceLink, EvidenceRecord } from '../store.ts'
-import {
-  CALL_COLUMNS,
-  decodeCall,
-  decodeEntry,
-  ENTRY_COLUMNS,
-  ENTRY_TABLES,
-  keepable,
-  type Row,
-} from './codec.ts'
-import { FIND_IDENTITY } from './entry-writer.ts'
+import type { CallFilter } from '../store.ts'
+import { CALL_COLUMNS, decodeCall } from './call-codec.ts'
+import { entryReads } from './entry-reader.ts'
+import { evidenceReads } from './evidence-reader.ts'
 import { decodeResource, RESOURCE_COLUMNS } from './resource-writer.ts'
-import { prepareRows, type RowStatement } from './statement.ts'
+import { keepable, type Row } from './row.ts'
+import { decodeSaga, SAGA_COLUMNS } from './saga-codec.ts'
+import { createStatements, prepareRows } from './statement.ts'
+import { decodeTimer, FREE_TIMER, TIMER_COLUMNS } from './timer-codec.ts'
 
-export function createReader(db: DatabaseSync): StoreReads {
+export interface ReaderOptions {
+  /** The life that reads. */
+  readonly epoch: string
+  /** The store's clock. */
+  readonly now: () => number
+}
+
+export function createReader(db: DatabaseSync, { epoch, now }: ReaderOptions): StoreReads {
   return {
-    entries: entryReads(db),
+    entries: entryReads(db, epoch),
     calls: callReads(db),
+    timers: timerReads(db, now),
+    sagas: sagaReads(db),
     resources: resourceReads(db),
     evidence: evidenceReads(db),
   }
 }
 
-function entryReads(db: DatabaseSync): StoreReads['entries'] {
-  const find = prepareRows(db, `select ${ENTRY_COLUMNS} from ${ENTRY_TABLES} where scope = ? and key = ?`)
-  const get = prepareRows(db, `select ${ENTRY_COLUMNS} from ${ENTRY_TABLES} where namespace = ? and id = ?`)
-  const findByIdentity = prepareRows(db, FIND_IDENTITY)
-  const orphans = prepareRows(
-    db,
-    `select ${ENTRY_COLUMNS} from ${ENTRY_TABLES}
-     where open = 1 and state in ('intended', 'sent') and epoch <> ? order by number limit ?`,
-  )
-  const countOpen = prepareRows(db, 'select count(*) from entry where open = 1 and state = ?')
-  const countSettled = prepareRows(db, 'select count(*) from entry where state = ?')
-  return {
-    // A key that cannot be kept is nobody's; as bytes it could be another one.
-    find: (scope, key) => (isKeepable(key) ? one(find.get(scope, key), decodeEntry) : undefined),
-    get: (namespace, id) => one(get.get(namespace, id), decodeEntry),
-    findByIdentity: (identity, since) => one(findByIdentity.get(identity, since), decodeEntry),
-    orphans: (epoch, limit) => orphans.all(epoch, limit).map(decodeEntry),
-    countByState: (state) => ((isSettled(state) ? countSettled : countOpen).get(state) as [number])[0],
-  }
-}
-
 function callReads(db: DatabaseSync): StoreReads['calls'] {
   const get = prepareRows(db, `select ${CALL_COLUMNS} from call where namespace = ? and id = ?`)
-  const orphans = prepareRows(
-    db,
-    `select ${CALL_COLUMNS} from call where open = 1 and state = 'running' and epoch <> ? order by rowid limit ?`,
-  )
-  /** By their text: there are as many as there are combinations of filters. */
-  const lists = new Map<string, RowStatement>()
+  const lists = createStatements(db)
   return {
     get: (namespace, id) => one(get.get(namespace, id), decodeCall),
     list(filter) {
       const { where, parameters } = callQuery(filter)
       const sql = `select ${CALL_COLUMNS} from call where ${where} order by id desc limit ?`
-      const statement = lists.get(sql) ?? prepareRows(db, sql)
-      lists.set(sql, statement)
-      return statement.all(...parameters, filter.limit).map(decodeCall)
+      return lists(sql)
+        .all(...parameters, filter.limit)
+        .map(decodeCall)
     },
-    orphans: (epoch, limit) => orphans.all(epoch, limit).map(decodeCall),
   }
 }
 
@@ -91,67 +68,44 @@ function resourceReads(db: DatabaseSync): StoreReads['resources'] {
      where (?1 is null or namespace = ?1) and (?2 is null or kind = ?2) and (?3 is null or name = ?3)
      order by namespace, kind, name, version`,
   )
+  const stamp = prepareRows(db, 'select last, (select count(*) from resource) from resource_counter')
   return {
+    stamp() {
+      const [last, count] = stamp.get() as [number, number]
+      return { last, count }
+    },
     list: ({ namespace, kind, name }) =>
       list.all(namespace ?? null, kind ?? null, name ?? null).map(decodeResource),
   }
 }
 
-function evidenceReads(db: DatabaseSync): StoreReads['evidence'] {
-  const links = prepareRows(
+function timerReads(db: DatabaseSync, now: () => number): StoreReads['timers'] {
+  const next = prepareRows(db, `select due_at from timer where ${FREE_TIMER} order by due_at limit 1`)
+  const get = prepareRows(
     db,
-    `select link.epoch, batch, prev, root, hash, first_seq, last_seq
-     from evidence_link as link join epoch on epoch.ordinal = link.epoch
-     where epoch.epoch = ? and batch >= ? order by batch limit ?`,
-  )
-  const records = prepareRows(
-    db,
-    `select namespace, call_id, type, at, body, seq, hash from evidence
-     where epoch = ? and seq between ? and ? order by seq`,
-  )
-  const epochs = prepareRows(db, 'select epoch from epoch order by ordinal')
-  const forCall = prepareRows(
-    db,
-    `select namespace, call_id, type, at, body from evidence
-     where namespace = ? and call_id = ? order by epoch, seq`,
+    `select ${TIMER_COLUMNS} from timer where namespace = ? and kind = ? and subject = ?`,
   )
   return {
-    links: (epoch, fromBatch, limit) =>
-      links.all(epoch, fromBatch, limit).map((row): EvidenceLink => {
-        const [ordinal, batch, prev, root, hash, first, last] = row as [
-          number,
-          number,
-          string,
-          string,
-          string,
-          number,
-          number,
-        ]
-        return {
-          epoch,
-          batch,
-          prev,
-          root,
-          hash,
-          records: records.all(ordinal, first, last).map((record) => ({
-            ...decodeEvidence(record),
-            seq: record[5] as number,
-            hash: record[6] as string,
-          })),
-        }
-      }),
-    epochs: () => epochs.all().map(([epoch]) => epoch as string),
-    forCall: (namespace, callId) => forCall.all(namespace, callId).map(decodeEvidence),
+    nextIn() {
+      const row = next.get() as [number] | undefined
+      return row === undefined ? undefined : Math.max(0, row[0] - now())
+    },
+    get: (namespace, kind, subject) => one(get.get(namespace, kind, subject), decodeTimer),
   }
 }
 
-function decodeEvidence(row: Row): EvidenceRecord {
+function sagaReads(db: DatabaseSync): StoreReads['sagas'] {
+  const get = prepareRows(db, `select ${SAGA_COLUMNS} from saga where namespace = ? and id = ?`)
+  const list = prepareRows(
+    db,
+    `select ${SAGA_COLUMNS} from saga
+     where namespace = ?1 and (?2 is null or actor = ?2) and (?3 is null or state = ?3) and (?4 is null or id < ?4)
+     order by id desc limit ?5`,
+  )
   return {
-    namespace: row[0] as string,
-    callId: row[1] as string,
-    type: row[2] as string,
-    at: row[3] as number,
-    body: JSON.parse(row[4] as string),
+    get: (namespace, id) => one(get.get(namespace, id), decodeSaga),
+    list: ({ namespace, actor, state, before, limit }) =>
+      list.all(namespace, actor ?? null, state ?? null, before ?? null, limit).map(decodeSaga),
   }
 }
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { planResources } from '../resource-plan.ts'
 import type { ApplyResult, ResourceChange, ResourceRow } from '../store.ts'
-import type { Row } from './codec.ts'
+import type { Row } from './row.ts'
 import { prepareRows } from './statement.ts'
 
 interface ResourceWriter {

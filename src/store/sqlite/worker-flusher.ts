@@ -1,5 +1,6 @@
 // Flushes in a worker thread: one message carries a batch there, one brings its results back.
 import { Worker } from 'node:worker_threads'
+import { Fenced } from '../store.ts'
 import type { Batch, EncodedResult } from './codec.ts'
 import type { Flusher } from './flusher.ts'
 
@@ -7,6 +8,7 @@ export type WorkerReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'flushed'; readonly results: readonly EncodedResult[] }
   | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'fenced'; readonly message: string }
 
 export interface WorkerFlusherOptions {
   /** The database file; made when it is not there. */
@@ -69,6 +71,7 @@ export async function createWorkerFlusher(options: WorkerFlusherOptions): Promis
       const message = await reply
       worker.unref()
       if (message.kind === 'flushed') return message.results
+      if (message.kind === 'fenced') throw new Fenced(message.message)
       throw message.kind === 'failed' ? message.error : new Error('the SQLite writer answered out of turn')
     },
     async close() {

@@ -1,5 +1,6 @@
 // The writer's thread: owns the one writing connection, so that no fsync ever holds up the event loop.
 import { parentPort, workerData } from 'node:worker_threads'
+import { Fenced } from '../store.ts'
 import type { Batch } from './codec.ts'
 import { createEngine } from './engine.ts'
 import { openForWriting } from './open-database.ts'
@@ -22,7 +23,8 @@ try {
     try {
       reply({ kind: 'flushed', results: engine.apply(message) })
     } catch (error) {
-      reply({ kind: 'failed', error })
+      // Crossing to the other thread, an error loses its class.
+      reply(error instanceof Fenced ? { kind: 'fenced', message: error.message } : { kind: 'failed', error })
     }
   })
   reply({ kind: 'ready' })

@@ -44,7 +44,7 @@ export const ANSWER_MUTATIONS: readonly Mutation[] = [
     'broken-output-is-unknown',
     'S23',
     'src/pipeline/verify.ts',
-    `effect: readOnly ? 'none' : 'unknown',`,
+    `effect: readOnly ? 'none' : undone,`,
     `effect: readOnly ? 'none' : 'not-done',`,
   ),
   one(

@@ -3,16 +3,15 @@ import { type Mutation, one } from './mutation.ts'
 
 const SETTLE = 'src/pipeline/settle.ts'
 const QUEUE = 'src/store/write-queue.ts'
-const RECOVER = 'src/driver/recover.ts'
 
 export const DISK_MUTATIONS: readonly Mutation[] = [
   one(
     'outcome-before-answer',
     'S34',
     SETTLE,
-    `const written = await kit.ledger.settle(`,
-    `const written = { kind: 'written' as 'written' | 'conflict' }
-    void kit.ledger.settle(`,
+    `const written = await within(left + RECORD_MS, writing, kit.world)`,
+    `const written = { kind: 'written' as 'written' | 'conflict' } as Awaited<typeof writing> | undefined
+    writing.catch(() => {})`,
   ),
   one(
     'acknowledged-after-commit',
@@ -20,7 +19,9 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     QUEUE,
     `const results = await options.flush(running.map((one) => one.write))`,
     `const flushing = options.flush(running.map((one) => one.write))
-      for (const one of running) one.resolve({ kind: 'written' } as R)
+      for (const one of running) {
+        if ((one.write as unknown as readonly string[])[0] === 'write') one.resolve({ kind: 'written' } as R)
+      }
       const results = await flushing`,
   ),
   one(
@@ -47,27 +48,6 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     SETTLE,
     `const wait = state.target.tool.auditStrict`,
     `const wait = state.target.tool.auditStrict && state.startedAt < 0`,
-  ),
-  one(
-    'recovery-says-unknown',
-    'S36',
-    RECOVER,
-    `const to = entry.readOnly ? 'not-done' : 'unknown'`,
-    `const to = 'not-done' as 'not-done' | 'unknown'`,
-  ),
-  one(
-    'recovered-is-never-sent-again',
-    'S36',
-    RECOVER,
-    `const failure = interrupted(entry.readOnly)`,
-    `const failure = interrupted(true)`,
-  ),
-  one(
-    'recovery-finds-what-was-left',
-    'S36',
-    'src/store/sqlite/reader.ts',
-    `where open = 1 and state in ('intended', 'sent') and epoch <> ? order by number limit ?`,
-    `where open = 1 and state in ('sent') and epoch <> ? order by number limit ?`,
   ),
   one(
     'chain-links-the-batches',

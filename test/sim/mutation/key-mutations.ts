@@ -34,13 +34,23 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
     `        : blocked(state, entry)`,
     `        : advance(state, { continued: entry })`,
   ),
-  one(
-    'recall-joins',
-    'S10',
-    RECALL,
-    `return flight === undefined ? fromLedger(state, kit) : joinFlight(state, flight, kit)`,
-    `return flight === null ? joinFlight(state, flight, kit) : fromLedger(state, kit)`,
-  ),
+  {
+    name: 'recall-joins',
+    rule: 'S10',
+    note: 'what is under way without a flight is waited for, too, by looking',
+    edits: [
+      {
+        file: RECALL,
+        find: `return flight === undefined ? fromLedger(state, kit) : joinFlight(state, flight, kit)`,
+        replace: `return flight === null ? joinFlight(state, flight, kit) : fromLedger(state, kit)`,
+      },
+      {
+        file: RECALL,
+        find: `return isUnderWay(entry) && !state.call.dryRun ?`,
+        replace: `return isUnderWay(entry) && entry.epoch !== kit.world.epoch ?`,
+      },
+    ],
+  },
   one(
     'claim-joins',
     'S10',
@@ -56,13 +66,14 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
     `const flight = kit.flights.hidden(entry)`,
   ),
   one(
-    'joiner-continues-the-entry',
-    'S10',
-    CLAIM,
-    `return joined.kind === 'ok' ? { kind: 'again', state: joined.state } : joined`,
-    `if (joined.kind !== 'ok') return joined
-    other.take(entry)
-    return advance(state, { entry, flight: other })`,
+    'who-lost-the-key-looks-again',
+    'S35',
+    EXECUTE,
+    `    return { kind: 'again' }
+  } catch (error) {`,
+    `    return { kind: 'intended', entry: { ...state.entry, state: 'intended', revision: 1 } }
+  } catch (error) {`,
+    'also what holds when somebody takes a flight over with an entry of its own',
   ),
   one(
     'released-flight-is-taken-over',
@@ -75,15 +86,19 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
     'other-payload-conflicts',
     'S13',
     RECALL,
-    `if (differs(state, entry)) return conflict(state, entry)`,
-    `if (differs(state, entry)) state.warnings.push('another payload')`,
+    `  if (differs(state, entry)) return conflict(state, entry)
+  switch (entry.state) {`,
+    `  if (differs(state, entry)) state.warnings.push('another payload')
+  switch (entry.state) {`,
   ),
   one(
     'other-payload-conflicts-in-flight',
     'S13',
     RECALL,
-    `if (differs(state, flight.entry)) return conflict(state, flight.entry)`,
-    `if (differs(state, flight.entry)) state.warnings.push('another payload')`,
+    `  if (differs(state, flight.entry)) {
+    // A`,
+    `  if (differs(state, flight.entry) && flight.entry.revision < 0) {
+    // A`,
   ),
   one(
     'stored-payload-runs',

@@ -23,15 +23,15 @@ export const SEND_MUTATIONS: readonly Mutation[] = [
     'never-class-is-not-sent-again',
     'S22',
     'src/contract/projection.ts',
-    `return isReadOnly(rule) || rule.repeat === 'natural' || rule.repeat === 'keyed'`,
+    `return isReadOnly(rule) || HARMLESS.has(rule.repeat)`,
     `return isReadOnly(rule) || rule.repeat !== 'query'`,
   ),
   one(
     'keyed-only-while-remembered',
     'S22',
     CLASSIFY,
-    `return now < firstSendAt + rule.keyed.retentionMs`,
-    `return now < firstSendAt + 1000 * rule.keyed.retentionMs`,
+    `return now < firstSendAt + safe(rule.keyed.retentionMs)`,
+    `return now < firstSendAt + 1000 * safe(rule.keyed.retentionMs)`,
   ),
   one(
     'keyed-is-looked-at-before-each-send',
@@ -123,13 +123,21 @@ export const SEND_MUTATIONS: readonly Mutation[] = [
     `if (operation !== undefined && isReadOnly(operation.effect) && alone) this.abort('hang-up')`,
     `if (operation !== undefined && alone) this.abort('hang-up')`,
   ),
-  one('concurrency-limit', 'admit', ADMISSION, `>= concurrency) {`, `>= concurrency + 1) {`),
+  one(
+    'concurrency-limit',
+    'admit',
+    ADMISSION,
+    `>= share.of(key, concurrency)) {`,
+    `>= share.of(key, concurrency) + 1) {`,
+  ),
   one(
     'rate-limit',
     'admit',
     ADMISSION,
-    `if (rate && wait > 0) return`,
-    `if (rate && wait > rate.perMs) return`,
+    `    return wait > 0
+      ?`,
+    `    return wait > rate.perMs
+      ?`,
   ),
   one(
     'place-is-kept-until-the-end',
@@ -138,12 +146,21 @@ export const SEND_MUTATIONS: readonly Mutation[] = [
     `state.held.slot = entrance.slot`,
     `entrance.slot.leave()`,
   ),
-  one(
-    'failed-flush-stops-sending',
-    'S37',
-    EXECUTE,
-    `if (kit.ledger.failed !== undefined) {`,
-    `if (kit.ledger.failed === null) {`,
-    'admit looks too, for calls that come later; a retry gets past that',
-  ),
+  {
+    name: 'failed-flush-stops-sending',
+    rule: 'S37',
+    note: 'admit, the loop and the sent boundary look: a retry gets past the first',
+    edits: [
+      {
+        file: EXECUTE,
+        find: `if (kit.ledger.failed !== undefined) {`,
+        replace: `if (kit.ledger.failed === null) {`,
+      },
+      {
+        file: 'src/ledger/ledger.ts',
+        find: `return store.failed === undefined && world.clock.monotonic() < store.lives.sendUntil`,
+        replace: `return world.clock.monotonic() < store.lives.sendUntil`,
+      },
+    ],
+  },
 ]

@@ -51,7 +51,9 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     'deadlines-are-monotonic',
     'S12',
     EXECUTE,
-    `const left = state.deadline - kit.world.clock.monotonic()`,
-    `const left = state.deadline - (kit.world.clock.now() - state.receivedAt + state.startedAt)`,
+    `const left = state.deadline - kit.world.clock.monotonic()
+    const now`,
+    `const left = state.deadline - (kit.world.clock.now() - state.receivedAt + state.startedAt)
+    const now`,
   ),
 ]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { CallRecord } from '../../../src/contract/call.ts'
 import type { CallFilter, Store } from '../../../src/store/store.ts'
-import { makeCall, makeEndedCall, newLife } from '../fixture.ts'
+import { makeCall, makeEndedCall } from '../fixture.ts'
 import type { StoreCase } from '../store-contract.ts'
 
 function keep(store: Store, ...calls: CallRecord[]) {
@@ -113,18 +113,6 @@ export const callCases: readonly StoreCase[] = [
         if (page.length < 10) break
       }
       assert.deepEqual(seen, calls.map((call) => call.id).reverse())
-    },
-  },
-  {
-    name: 'S36: orphans are the calls that other lives left running, oldest first',
-    async run({ world, open }) {
-      const store = await open()
-      const before = newLife(world)
-      const [first, second] = [makeCall(before), makeCall(before, { entryId: 'entry' })]
-      const waiting = makeCall(before, { state: 'awaiting-approval' })
-      await keep(store, first, waiting, makeEndedCall(before), makeCall(world), second)
-      assert.deepEqual(await store.calls.orphans(world.epoch, 10), [first, second])
-      assert.deepEqual(await store.calls.orphans(world.epoch, 1), [first])
     },
   },
   {

@@ -1,8 +1,8 @@
-// Finding entries: by id, by identity, by state, and those that a dead process left behind.
+// Finding entries: by id, by identity, and how many are in each state.
 import assert from 'node:assert/strict'
-import { ENTRY_STATES } from '../../../src/contract/entry.ts'
+import type { Entry } from '../../../src/contract/entry.ts'
 import type { EntryUpdate } from '../../../src/store/store.ts'
-import { insertOf, makeEntry, newLife, OUTCOME, updateOf } from '../fixture.ts'
+import { insertOf, KEPT_STATES, keep, makeEntry, OUTCOME, updateOf } from '../fixture.ts'
 import type { StoreCase } from '../store-contract.ts'
 
 export const entryCases: readonly StoreCase[] = [
@@ -18,6 +18,14 @@ export const entryCases: readonly StoreCase[] = [
         outcome: OUTCOME,
         cancelRequested: true,
         readOnly: true,
+        saga: 'saga-1',
+        request: {
+          agent: 'planner',
+          taskId: 'task-1',
+          constraints: { timeoutMs: 500, scopes: ['a'] },
+          echo: { context: { timezone: 'UTC' }, provenance: { by: 'test' } },
+          deadlineUnixMs: 9_000,
+        },
         settledAt: 2_000.25,
         payload: { ref: 'blob:1', digest: 'sha256:11', bytes: 10, mediaType: 'text/plain' },
       })
@@ -72,8 +80,8 @@ export const entryCases: readonly StoreCase[] = [
     async run({ world, open }) {
       const store = await open()
       const without = ['not-done', 'canceled', 'rolled-back', 'compensated']
-      for (const state of ENTRY_STATES) {
-        await store.ledger.intend(insertOf(makeEntry(world, { identity: state, state })))
+      for (const state of KEPT_STATES) {
+        await keep(store, makeEntry(world, { identity: state, state }))
         const second = await store.ledger.intend(insertOf(makeEntry(world, { identity: state }), 0))
         assert.equal(second.kind, without.includes(state) ? 'written' : 'conflict', state)
       }
@@ -95,26 +103,83 @@ export const entryCases: readonly StoreCase[] = [
     name: 'S14: an entry that is taken up again must still be the only one with its identity',
     async run({ world, open }) {
       const store = await open()
-      const first = makeEntry(world, { identity: 'same', state: 'not-done' })
+      const first = await keep(store, makeEntry(world, { identity: 'same', state: 'not-done' }))
       const again = (uniqueSince?: number) => {
         const { entry, ...rest } = updateOf(first, ['intended'])
         const unique = uniqueSince === undefined ? {} : { uniqueSince }
         return store.ledger.intend({ ...rest, entry: { ...(entry as EntryUpdate), ...unique } })
       }
-      await store.ledger.intend(insertOf(first))
       const second = makeEntry(world, { identity: 'same' })
       assert.equal((await store.ledger.intend(insertOf(second, 0))).kind, 'written')
       assert.deepEqual(await again(0), { kind: 'conflict', on: 'identity', entry: second })
       assert.deepEqual(await store.entries.find(first.scope, first.key), first)
       assert.equal((await again(1_001)).kind, 'written', 'outside of the window')
       await store.ledger.settle(updateOf(second, ['not-done']))
-      await store.ledger.settle(updateOf({ ...first, revision: 2 }, ['unknown']))
-      const { entry, ...rest } = updateOf({ ...first, revision: 3 }, ['intended'])
+      await store.ledger.settle(updateOf({ ...first, revision: 3 }, ['unknown']))
+      const { entry, ...rest } = updateOf({ ...first, revision: 4 }, ['intended'])
       const held = await store.ledger.intend({
         ...rest,
         entry: { ...(entry as EntryUpdate), uniqueSince: 0 },
       })
       assert.equal(held.kind, 'written', 'it is not in its own way')
+    },
+  },
+  {
+    name: 'S14: the window counts from the last attempt that may have the effect, not from when the entry was made',
+    async run({ world, open }) {
+      const store = await open()
+      const first = await keep(store, makeEntry(world, { identity: 'same', state: 'not-done' }))
+      await store.ledger.intend(updateOf(first, ['intended'], { identityAt: 90_000.5 }))
+      const again: Entry = { ...first, state: 'intended', revision: 3, identityAt: 90_000.5 }
+      assert.deepEqual(await store.entries.find(first.scope, first.key), again)
+      assert.deepEqual(await store.entries.findByIdentity('same', 90_000.5), again)
+      assert.equal(await store.entries.findByIdentity('same', 90_001), undefined)
+      const repeat = () => insertOf(makeEntry(world, { identity: 'same', createdAt: 91_000 }), 80_000)
+      assert.deepEqual(await store.ledger.intend(repeat()), {
+        kind: 'conflict',
+        on: 'identity',
+        entry: again,
+      })
+      await store.ledger.settle(updateOf(again, ['sent', 'done'], { settledAt: 90_100 }))
+      const paid: Entry = { ...again, state: 'done', revision: 4, settledAt: 90_100 }
+      assert.deepEqual(await store.ledger.intend(repeat()), {
+        kind: 'conflict',
+        on: 'identity',
+        entry: paid,
+      })
+    },
+  },
+  {
+    name: 'S14: the newest with an identity is the one that was tried last',
+    async run({ world, open }) {
+      const store = await open()
+      const older = await keep(store, makeEntry(world, { identity: 'same', state: 'not-done' }))
+      const newer = makeEntry(world, { identity: 'same', createdAt: 2_000 })
+      await store.ledger.intend(insertOf(newer))
+      assert.deepEqual(await store.entries.findByIdentity('same', 0), newer)
+      await store.ledger.intend(updateOf(older, ['intended'], { identityAt: 3_000 }))
+      assert.equal((await store.entries.findByIdentity('same', 0))?.id, older.id)
+      const sameTime = makeEntry(world, { identity: 'same', createdAt: 3_000 })
+      await store.ledger.intend(insertOf(sameTime))
+      assert.equal((await store.entries.findByIdentity('same', 0))?.id, sameTime.id, 'made last')
+    },
+  },
+  {
+    name: 'S14: the window of a new entry counts from its making; one without an identity has none',
+    async run({ world, open }) {
+      const store = await open()
+      const { identityAt, ...unsaid } = makeEntry(world, { identity: 'same', createdAt: 5_000 })
+      await store.ledger.intend(insertOf(unsaid))
+      assert.deepEqual(await store.entries.findByIdentity('same', 5_000), { ...unsaid, identityAt: 5_000 })
+      const plain = makeEntry(world)
+      await store.ledger.intend(insertOf({ ...plain, identityAt: 1_000 }))
+      assert.deepEqual(await store.entries.find(plain.scope, plain.key), plain)
+      await store.ledger.settle(updateOf(plain, ['unknown', 'intended'], { identityAt: 2_000, attempts: 2 }))
+      assert.deepEqual(await store.entries.find(plain.scope, plain.key), {
+        ...plain,
+        revision: 2,
+        attempts: 2,
+      })
     },
   },
   {
@@ -132,47 +197,34 @@ export const entryCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'S36: orphans are the intended and sent entries of other lives, oldest first',
+    name: 'open entries are counted by state, over all namespaces; settled ones are not',
     async run({ world, open }) {
       const store = await open()
-      const before = newLife(world)
-      for (const state of ENTRY_STATES)
-        await store.ledger.intend(insertOf(makeEntry(before, { state, key: state })))
-      await store.ledger.intend(insertOf(makeEntry(world, { state: 'sent' })))
-      const last = makeEntry(newLife(world), { state: 'intended', key: 'last' })
-      await store.ledger.intend(insertOf(last))
-      const keys = async (limit: number) =>
-        (await store.entries.orphans(world.epoch, limit)).map((entry) => entry.key)
-      assert.deepEqual(await keys(10), ['intended', 'sent', 'last'])
-      assert.deepEqual(await keys(2), ['intended', 'sent'])
-      await store.ledger.settle(updateOf(last, ['unknown'], { epoch: world.epoch }))
-      assert.deepEqual(await keys(10), ['intended', 'sent'])
-    },
-  },
-  {
-    name: 'entries are counted by state',
-    async run({ world, open }) {
-      const store = await open()
+      assert.deepEqual(await store.entries.countOpen(), {})
       const entry = makeEntry(world)
       await store.ledger.intend(insertOf(entry))
-      await store.ledger.intend(insertOf(makeEntry(world, { state: 'unknown' })))
-      await store.ledger.intend(insertOf(makeEntry(world, { state: 'done' })))
-      assert.equal(await store.entries.countByState('unknown'), 1)
-      assert.equal(await store.entries.countByState('done'), 1)
-      assert.equal(await store.entries.countByState('prepared'), 0)
+      await keep(store, makeEntry(world, { state: 'unknown', namespace: 'other' }))
+      await keep(store, makeEntry(world, { state: 'done' }))
+      assert.deepEqual(await store.entries.countOpen(), { intended: 1, unknown: 1 })
       await store.ledger.settle(updateOf(entry, ['sent', 'unknown']))
-      assert.equal(await store.entries.countByState('unknown'), 2)
-      assert.equal(await store.entries.countByState('intended'), 0)
+      assert.deepEqual(await store.entries.countOpen(), { unknown: 2 })
+      for (const state of KEPT_STATES) await keep(store, makeEntry(world, { state }))
+      const settled = ['done', 'not-done', 'committed', 'rolled-back', 'compensated', 'canceled']
+      const counted = Object.keys(await store.entries.countOpen())
+      assert.deepEqual(counted.sort(), KEPT_STATES.filter((state) => !settled.includes(state)).sort())
     },
   },
   {
     name: 'a limit that is no whole number above 0 is refused',
-    async run({ world, open }) {
+    async run({ open }) {
       const store = await open()
       for (const limit of [0, -1, 1.5, Number.NaN]) {
-        await assert.rejects(store.entries.orphans(world.epoch, limit), RangeError)
+        await assert.rejects(store.entries.adopt(limit), RangeError)
         await assert.rejects(store.entries.erase(0, limit), RangeError)
         await assert.rejects(store.calls.list({ namespace: 'default', limit }), RangeError)
+        await assert.rejects(store.entries.list({ namespace: 'default', limit }), RangeError)
+        await assert.rejects(store.timers.claim(limit), RangeError)
+        await assert.rejects(store.evidence.prune('nobody', 1, limit), RangeError)
       }
     },
   },

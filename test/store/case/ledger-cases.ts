@@ -4,6 +4,7 @@ import type { Entry } from '../../../src/contract/entry.ts'
 import { IllegalWrite, StoreUnavailable } from '../../../src/store/store.ts'
 import {
   insertOf,
+  keep,
   makeCall,
   makeEndedCall,
   makeEntry,
@@ -82,7 +83,7 @@ export const ledgerCases: readonly StoreCase[] = [
       assert.deepEqual(found, { ...entry, attempts: 2, callId: 'second', revision: 3 })
       const set = { outcome: { ...OUTCOME, warnings: [] }, settledAt: 3_000 }
       await store.ledger.settle(
-        updateOf({ ...entry, revision: 3 }, ['sent', 'intended', 'sent', 'done'], set),
+        updateOf({ ...entry, revision: 3 }, ['sent', 'unknown', 'intended', 'sent', 'done'], set),
       )
       assert.deepEqual((await store.entries.find(entry.scope, entry.key))?.outcome, set.outcome)
     },
@@ -165,8 +166,7 @@ export const ledgerCases: readonly StoreCase[] = [
     name: 'a path is checked step by step, not by its end',
     async run({ world, open }) {
       const store = await open()
-      const entry = makeEntry(world, { state: 'prepared' })
-      await store.ledger.intend(insertOf(entry))
+      const entry = await keep(store, makeEntry(world, { state: 'prepared' }))
       await assert.rejects(
         store.ledger.settle(updateOf(entry, ['done', 'compensating', 'compensated'])),
         IllegalWrite,
@@ -308,7 +308,6 @@ export const ledgerCases: readonly StoreCase[] = [
   },
   {
     name: 'close writes what is noted, and a store that is opened again has it all',
-    reopens: true,
     async run({ world, open }) {
       const first = await open()
       const entry = makeEntry(world)

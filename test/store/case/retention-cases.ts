@@ -1,13 +1,16 @@
 // How long things are remembered: payloads and outcomes first, keys much longer, open entries as long as they are open.
 import assert from 'node:assert/strict'
-import { ENTRY_STATES } from '../../../src/contract/entry.ts'
+import { SAGA_STATES } from '../../../src/contract/saga.ts'
 import { IllegalWrite, isTombstone } from '../../../src/store/store.ts'
 import {
   insertOf,
+  KEPT_STATES,
+  keep,
   makeCall,
   makeEndedCall,
   makeEntry,
   makeEvidence,
+  makeSaga,
   OUTCOME,
   SCOPE,
   updateOf,
@@ -18,17 +21,25 @@ const SETTLED = ['done', 'not-done', 'committed', 'rolled-back', 'compensated', 
 
 export const retentionCases: readonly StoreCase[] = [
   {
-    name: 'S18: an erased entry keeps its key and fingerprint, nothing of payload and outcome',
+    name: 'S18: an erased entry keeps its key and fingerprint, nothing of payload, request and outcome',
     async run({ world, open }) {
       const store = await open()
-      const entry = makeEntry(world, { state: 'done', outcome: OUTCOME, settledAt: 2_000 })
-      await store.ledger.intend(insertOf(entry))
+      const entry = await keep(
+        store,
+        makeEntry(world, {
+          state: 'done',
+          outcome: OUTCOME,
+          settledAt: 2_000,
+          saga: 'saga-1',
+          request: { agent: 'planner' },
+        }),
+      )
       assert.equal(isTombstone(entry), false)
       assert.equal(await store.entries.erase(2_000, 10), 0)
       assert.equal(await store.entries.erase(2_001, 10), 1)
-      const { payload, outcome, ...rest } = entry
+      const { payload, outcome, request, ...rest } = entry
       const found = await store.entries.find(entry.scope, entry.key)
-      assert.deepEqual(found, { ...rest, revision: 2, erased: true })
+      assert.deepEqual(found, { ...rest, revision: entry.revision + 1, erased: true })
       assert.ok(found !== undefined && isTombstone(found))
       assert.equal(await store.entries.erase(2_001, 10), 0)
     },
@@ -37,12 +48,12 @@ export const retentionCases: readonly StoreCase[] = [
     name: 'S16: only settled entries are erased; unknown, prepared and all other open ones never',
     async run({ world, open }) {
       const store = await open()
-      for (const state of ENTRY_STATES) {
-        await store.ledger.intend(insertOf(makeEntry(world, { state, key: state, settledAt: 2_000 })))
+      for (const state of KEPT_STATES) {
+        await keep(store, makeEntry(world, { state, key: state, settledAt: 2_000 }))
       }
-      await store.ledger.intend(insertOf(makeEntry(world, { state: 'done', key: 'never settled' })))
+      await keep(store, makeEntry(world, { state: 'done', key: 'never settled' }))
       assert.equal(await store.entries.erase(Number.MAX_SAFE_INTEGER, 100), SETTLED.length)
-      for (const state of ENTRY_STATES) {
+      for (const state of KEPT_STATES) {
         const entry = await store.entries.find(SCOPE, state)
         assert.equal(isTombstone(entry!), SETTLED.includes(state), state)
         assert.equal(entry!.payload === undefined, SETTLED.includes(state), state)
@@ -57,8 +68,7 @@ export const retentionCases: readonly StoreCase[] = [
     name: 'S18: a tombstone still answers for its key, and for its identity while that window lasts',
     async run({ world, open }) {
       const store = await open()
-      const entry = makeEntry(world, { state: 'done', identity: 'same', settledAt: 2_000 })
-      await store.ledger.intend(insertOf(entry))
+      const entry = await keep(store, makeEntry(world, { state: 'done', identity: 'same', settledAt: 2_000 }))
       await store.entries.erase(3_000, 10)
       const again = await store.ledger.intend(insertOf(makeEntry(world, { key: entry.key })))
       assert.ok(again.kind === 'conflict' && again.on === 'key' && isTombstone(again.entry!))
@@ -70,12 +80,11 @@ export const retentionCases: readonly StoreCase[] = [
     name: 'an entry that is erased under somebody cannot be brought to run again',
     async run({ world, open }) {
       const store = await open()
-      const entry = makeEntry(world, { state: 'not-done', settledAt: 2_000 })
-      await store.ledger.intend(insertOf(entry))
+      const entry = await keep(store, makeEntry(world, { state: 'not-done', settledAt: 2_000 }))
       await store.entries.erase(3_000, 10)
       const stale = await store.ledger.intend(updateOf(entry, ['intended']))
       assert.ok(stale.kind === 'conflict' && stale.on === 'revision' && isTombstone(stale.entry!))
-      const tombstone = { ...entry, revision: 2 }
+      const tombstone = { ...entry, revision: entry.revision + 1 }
       await assert.rejects(store.ledger.intend(updateOf(tombstone, ['intended'])), IllegalWrite)
     },
   },
@@ -105,9 +114,10 @@ export const retentionCases: readonly StoreCase[] = [
     name: 'forget removes tombstones and erased calls, never what was not erased',
     async run({ world, open }) {
       const store = await open()
-      const old = makeEntry(world, { state: 'done', settledAt: 2_000, identity: 'same' })
+      const first = makeEntry(world, { identity: 'same' })
+      const old = await keep(store, { ...first, state: 'done', settledAt: 2_000 })
       const call = makeEndedCall(world, { endedAt: 2_000 })
-      await store.ledger.settle({ ...insertOf(old), calls: [call] })
+      await store.ledger.settle({ namespace: 'default', calls: [call] })
       assert.equal(await store.entries.forget(9_000, 10), 0)
       await store.entries.erase(9_000, 10)
       assert.equal(await store.entries.forget(2_000, 10), 0)
@@ -116,7 +126,56 @@ export const retentionCases: readonly StoreCase[] = [
       assert.equal(await store.entries.get('default', old.id), undefined)
       assert.equal(await store.entries.findByIdentity('same', 0), undefined)
       assert.equal(await store.calls.get('default', call.id), undefined)
-      assert.deepEqual(await store.ledger.intend(insertOf(old)), { kind: 'written' })
+      assert.deepEqual(await store.ledger.intend(insertOf(first)), { kind: 'written' })
+    },
+  },
+  {
+    name: 'S18: forget removes sagas that ended long ago, and no other',
+    async run({ world, open }) {
+      const store = await open()
+      const states = async () =>
+        (await store.sagas.list({ namespace: 'default', limit: 100 })).map(
+          (saga) => `${saga.state} ${saga.endedAt}`,
+        )
+      for (const endedAt of [1_000, 2_000, undefined]) {
+        for (const state of SAGA_STATES) {
+          const saga = makeSaga(world, { state, ...(endedAt === undefined ? {} : { endedAt }) })
+          await store.ledger.settle({ namespace: 'default', saga: { kind: 'insert', saga } })
+        }
+      }
+      const all = await states()
+      assert.equal(await store.entries.erase(9_000, 100), 0)
+      assert.equal(await store.entries.forget(1_000, 100), 0)
+      assert.deepEqual(await states(), all)
+      assert.equal(await store.entries.forget(2_000, 1), 1)
+      assert.equal(await store.entries.forget(2_000, 100), 1)
+      assert.equal(await store.entries.forget(2_000, 100), 0)
+      const old = ['completed 1000', 'aborted 1000']
+      assert.deepEqual(
+        await states(),
+        all.filter((one) => !old.includes(one)),
+      )
+    },
+  },
+  {
+    name: 'S18: entries, calls and sagas share the limit of forget',
+    async run({ world, open }) {
+      const store = await open()
+      for (let index = 0; index < 3; index += 1) {
+        await keep(store, makeEntry(world, { state: 'done', settledAt: 1_000 }))
+        const saga = makeSaga(world, { state: 'completed', endedAt: 1_000 })
+        await store.ledger.settle({
+          namespace: 'default',
+          calls: [makeEndedCall(world, { endedAt: 1_000 })],
+          saga: { kind: 'insert', saga },
+        })
+      }
+      await store.entries.erase(9_000, 100)
+      const counts: number[] = []
+      do counts.push(await store.entries.forget(9_000, 4))
+      while (counts.at(-1) === 4)
+      assert.deepEqual(counts, [4, 4, 1])
+      assert.deepEqual(await store.sagas.list({ namespace: 'default', limit: 10 }), [])
     },
   },
   {
@@ -124,9 +183,9 @@ export const retentionCases: readonly StoreCase[] = [
     async run({ world, open }) {
       const store = await open()
       for (let index = 0; index < 5; index += 1) {
-        const entry = makeEntry(world, { state: 'done', settledAt: 1_000 + index })
+        await keep(store, makeEntry(world, { state: 'done', settledAt: 1_000 + index }))
         await store.ledger.settle({
-          ...insertOf(entry),
+          namespace: 'default',
           calls: [makeEndedCall(world, { endedAt: 1_000 + index })],
         })
       }

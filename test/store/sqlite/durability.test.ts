@@ -119,7 +119,7 @@ it("S37: the death of the writer's thread fails the store, also while nothing is
   assert.equal(store.failed, failures[0])
   await assert.rejects(store.ledger.intend(insertOf(makeEntry(world))), StoreUnavailable)
   assert.throws(() => store.ledger.note({ namespace: 'default' }), StoreUnavailable)
-  await assert.rejects(store.entries.countByState('unknown'), StoreUnavailable)
+  await assert.rejects(store.entries.countOpen(), StoreUnavailable)
   await assert.rejects(store.flush(), StoreUnavailable)
   await store.close()
 })

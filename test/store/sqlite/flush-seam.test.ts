@@ -122,6 +122,8 @@ it('a value that breaks the schema is refused alone, and leaves nothing half wri
   const evidence = (callId: string) => ['default', callId, 'type', 1, '{}']
   const results = engine.apply({
     epoch: 'e',
+    at: 1_000,
+    leaseMs: null,
     ops: [
       ['write', null, [], [evidence('first')]],
       ['write', null, [['default', 'call', null]], [evidence('second')]],

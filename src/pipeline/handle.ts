@@ -1,0 +1,72 @@
+// A tool has taken the work on and can be asked for it by a handle: kept, so that a crash does not make it unknown (S36).
+import type { CatalogTool } from '../catalog/catalog.ts'
+import type { Entry, EntryOutcome } from '../contract/entry.ts'
+import { toolKeyOf } from '../ledger/fingerprint.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import type { Send } from '../transport/transport.ts'
+import type { Abort } from '../util/abort.ts'
+import type { JsonObject } from '../util/json.ts'
+import { type AttemptOutcome, runAttempt } from './attempt.ts'
+import type { Kit } from './kit.ts'
+import type { Admitted } from './stages.ts'
+
+/** Durable. The entry as it then is; undefined for reads, and where the store does not take it: then a crash loses it. */
+export async function keepHandle(
+  state: Admitted,
+  intended: Entry | undefined,
+  attempts: number,
+  handle: JsonObject,
+  kit: Kit,
+): Promise<Entry | undefined> {
+  if (intended === undefined) return undefined
+  const outcome: EntryOutcome = { sideEffects: [], warnings: [], handle }
+  const body = { entry_id: intended.id, tool: intended.tool, attempt: attempts, actor: state.caller.actor }
+  try {
+    const moved = await kit.ledger.move(intended, {
+      path: intended.state === 'sent' ? [] : ['sent'],
+      set: { attempts, outcome },
+      facts: [{ type: 'tool.accepted', body }],
+    })
+    return moved.kind === 'moved' ? moved.entry : undefined
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return undefined
+  }
+}
+
+/** Whether the work of this entry can be taken up again instead of being in question. */
+export function canAttach(entry: Entry, target: CatalogTool, kit: Kit): boolean {
+  return entry.outcome?.handle !== undefined && kit.transport(target.tool.type)?.attach !== undefined
+}
+
+/** Takes up what the tool has accepted. Nothing is sent that could have an effect. */
+export function attach(entry: Entry, target: CatalogTool, kit: Kit): Promise<AttemptOutcome> {
+  const transport = kit.transport(target.tool.type)
+  const operation = target.tool.operations[entry.operation]
+  const handle = entry.outcome?.handle
+  if (transport?.attach === undefined || operation === undefined || handle === undefined) {
+    throw new Error(`entry ${entry.id} has nothing to take up`)
+  }
+  const take = transport.attach.bind(transport)
+  const { timeoutMs } = operation
+  const send = (abort: Abort): Send => ({
+    callId: entry.callId,
+    requestId: entry.requestId,
+    tool: target.tool,
+    operation,
+    input: entry.payload !== undefined && 'inline' in entry.payload ? entry.payload.inline : undefined,
+    key: toolKeyOf(entry.scope, entry.key),
+    attempt: entry.attempts,
+    namespace: entry.namespace,
+    actor: entry.caller.actor,
+    trace: entry.trace,
+    timeoutMs,
+    deadlineUnixMs: Math.floor(kit.world.clock.now() + timeoutMs),
+    abort,
+  })
+  const again = {
+    ...transport,
+    attempt: (one: Send, sink: Parameters<typeof take>[2]) => take(handle, one, sink),
+  }
+  return runAttempt(again, send, kit.stopping, () => {}, kit.world, { maySend: () => kit.ledger.maySend })
+}

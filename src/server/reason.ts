@@ -1,0 +1,18 @@
+// Why a person did something: kept in evidence, so it must be there, readable and short.
+import Type from 'typebox'
+import type { Violation } from '../util/json.ts'
+
+export const REASON = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'Why; it is kept in evidence.',
+})
+
+/** What a schema could only say with a pattern, which nobody wants to read. */
+export function reasonViolations(reason: string): readonly Violation[] {
+  const path = '/reason'
+  if (reason.trim() === '') return [{ path, message: 'must say something' }]
+  // Line breaks and tabs are text; everything else here is not, and some stores cannot keep it.
+  if (/(?![\n\t])\p{Cc}|\p{Cs}/u.test(reason)) return [{ path, message: 'must not have control characters' }]
+  return []
+}

@@ -1,0 +1,532 @@
+// Everything that can be done to an export, and that it is named with where it is.
+import assert from 'node:assert/strict'
+import { isUtf8 } from 'node:buffer'
+import { before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { FAULT_KINDS, type FaultKind } from '../../src/ledger/audit-fault.ts'
+import { makeKeyText, readAuditKey, readPublicKey } from '../../src/ledger/audit-key.ts'
+import type { AuditLine, LinkLine, RecordLine } from '../../src/ledger/audit-line.ts'
+import type { VerifyOptions } from '../../src/ledger/audit-verify.ts'
+import {
+  headOf,
+  type KeptHead,
+  lineOf,
+  readCheckpoint,
+  readKeptHead,
+  signCheckpoint,
+} from '../../src/ledger/checkpoint.ts'
+import { hashRecord, linkBatch } from '../../src/store/evidence-chain.ts'
+import { createMemoryData } from '../../src/store/memory/memory-data.ts'
+import { collect, edited, epochsOf, find, KEY, live, threeLives, verify } from './audit-fixture.ts'
+
+/** Kinds of fault that a test has shown. */
+const shown = new Set<string>()
+
+/** That these lines have this fault, at this place. Other faults may follow from it. */
+async function assertFault(
+  lines: readonly string[],
+  kind: FaultKind,
+  place: Record<string, unknown> = {},
+  options: VerifyOptions = {},
+): Promise<void> {
+  const { ok, faults } = await verify(lines, options)
+  assert.equal(ok, false)
+  const match = faults.some(
+    (fault) =>
+      fault.kind === kind &&
+      Object.entries(place).every(([name, value]) => fault[name as keyof typeof fault] === value),
+  )
+  shown.add(kind)
+  assert.ok(match, `${kind} at ${JSON.stringify(place)} is not among ${JSON.stringify(faults, null, 1)}`)
+}
+
+const signer = readAuditKey(KEY.pem)
+
+/** Also members with a name that assignment would take for something else. */
+function withMembers(line: object, extra: object): object {
+  return Object.fromEntries([...Object.entries(line), ...Object.entries(extra)])
+}
+
+/** What somebody with the export, and without the key, would do to hide a change: hash everything again. */
+function rehashed(lines: readonly string[]): string[] {
+  let prev = ''
+  let seq = 0
+  let batch = 0
+  let link: LinkLine | undefined
+  let records: RecordLine[] = []
+  const out: AuditLine[] = []
+  const close = () => {
+    if (link === undefined) return
+    const { epoch } = link
+    const renumbered = records.map((record, index) => {
+      const { namespace, call_id: callId, type, at, body } = record
+      const number = seq + index + 1
+      return {
+        ...record,
+        seq: number,
+        hash: hashRecord(epoch, number, { namespace, callId, type, at, body }),
+      }
+    })
+    const next = linkBatch(
+      { batch, seq, hash: prev },
+      renumbered.map(({ hash }) => hash),
+    )
+    out.push({
+      ...link,
+      ...next.link,
+      first_seq: seq + 1,
+      last_seq: seq + records.length,
+    })
+    out.push(...renumbered)
+    prev = next.head.hash
+    seq = next.head.seq
+    batch = next.head.batch
+    link = undefined
+    records = []
+  }
+  for (const text of lines) {
+    const line: AuditLine = JSON.parse(text)
+    if (line.kind === 'record') {
+      records.push(line)
+      continue
+    }
+    const epoch = link?.epoch
+    close()
+    if (line.kind !== 'link') {
+      out.push(line)
+      continue
+    }
+    if (line.epoch !== epoch) {
+      prev = ''
+      seq = 0
+      batch = 0
+    }
+    link = line
+  }
+  return out.map((line) => JSON.stringify(line))
+}
+
+describe('verifying an export', () => {
+  let lines: string[]
+  let epochs: string[]
+  before(async () => {
+    lines = await threeLives()
+    epochs = epochsOf(lines)
+  })
+
+  it('S39: an untouched export is intact, and says up to when it vouches', async () => {
+    const { ok, faults, vouched, chains, records, unvouched_records } = await verify(lines)
+    assert.deepEqual(faults, [])
+    assert.equal(ok, true)
+    const last = JSON.parse(lines.at(-2) as string)
+    assert.deepEqual(vouched, {
+      checkpoint: last.number,
+      until: new Date(last.at).toISOString(),
+      key_id: last.key_id,
+      hash: last.hash,
+    })
+    assert.deepEqual([chains, records, unvouched_records], [3, 22, 0])
+  })
+
+  it('S39: a flipped byte of a record is found at its place', async () => {
+    const { at, line } = find(lines, 'record', ({ seq }) => seq === 3)
+    const changed = lines.with(at, JSON.stringify({ ...line, body: line.body.replace('agent', 'agemt') }))
+    const { faults } = await verify(changed)
+    assert.equal(faults.length, 1, 'and nothing else is blamed')
+    await assertFault(changed, 'record-changed', { epoch: epochs[0], seq: 3, line: at + 1 })
+  })
+
+  it('S39: a record whose hash was made anew does not give the root of its link', async () => {
+    const { at, line } = find(lines, 'record', ({ seq }) => seq === 3)
+    const body = line.body.replace('agent', 'agemt')
+    const { namespace, call_id: callId, type } = line
+    const hash = hashRecord(line.epoch, 3, { namespace, callId, type, at: line.at, body })
+    await assertFault(lines.with(at, JSON.stringify({ ...line, body, hash })), 'link-changed', {
+      epoch: epochs[0],
+      batch: 2,
+    })
+  })
+
+  it('S39: a chain that was hashed anew to its end is contradicted by the checkpoints', async () => {
+    const { at, line } = find(lines, 'record', ({ seq }) => seq === 3)
+    const changed = lines.with(at, JSON.stringify({ ...line, body: line.body.replace('agent', 'agemt') }))
+    await assertFault(rehashed(changed), 'checkpoint-contradicted', { epoch: epochs[0], checkpoint: 1 })
+  })
+
+  it('S39: rehashing alone changes nothing', async () => {
+    assert.deepEqual(rehashed(lines), lines)
+  })
+
+  it('S39: a missing record is named by its number', async () => {
+    const { at } = find(lines, 'record', ({ seq }) => seq === 3)
+    await assertFault(lines.toSpliced(at, 1), 'record-missing', { epoch: epochs[0], seq: 3, batch: 2 })
+  })
+
+  it('S39: a record that was cut out without a trace is contradicted by the checkpoints', async () => {
+    const { at } = find(lines, 'record', ({ seq }) => seq === 3)
+    await assertFault(rehashed(lines.toSpliced(at, 1)), 'checkpoint-contradicted', { epoch: epochs[0] })
+  })
+
+  it('S39: records that change places are named', async () => {
+    const { at } = find(lines, 'record', ({ seq }) => seq === 3)
+    const swapped = lines.with(at, lines[at + 1] as string).with(at + 1, lines[at] as string)
+    await assertFault(swapped, 'record-moved', { epoch: epochs[0], seq: 3 })
+  })
+
+  it('S39: a record that is there twice, or in another link, is named', async () => {
+    const { at } = find(lines, 'record', ({ seq }) => seq === 3)
+    await assertFault(lines.toSpliced(at, 0, lines[at] as string), 'record-extra', { seq: 3 })
+    const other = find(lines, 'record', ({ seq }) => seq === 6).at
+    const moved = lines.toSpliced(other, 0, lines[at] as string).toSpliced(at, 1)
+    await assertFault(moved, 'record-missing', { seq: 3, batch: 2 })
+    await assertFault(moved, 'record-extra', { seq: 3, batch: 4 })
+  })
+
+  it('S39: a record in the chain of another life is named', async () => {
+    const { at } = find(lines, 'record', ({ seq }) => seq === 3)
+    const other = find(lines, 'record', ({ epoch, seq }) => epoch === epochs[1] && seq === 3).at
+    await assertFault(lines.toSpliced(other, 0, lines[at] as string), 'record-moved', {
+      epoch: epochs[0],
+      seq: 3,
+    })
+  })
+
+  it('S39: a missing link is named, with the records that went with it', async () => {
+    const cut = edited(lines, (line) => {
+      const { epoch, batch, seq } = line as { epoch?: string; batch?: number; seq?: number }
+      const gone = epoch === epochs[0] && (batch === 3 || seq === 5)
+      return gone ? undefined : line
+    })
+    await assertFault(cut, 'link-missing', { epoch: epochs[0], batch: 3, seq: 5 })
+  })
+
+  it('S39: a beginning that was cut off is not taken for what retention dropped', async () => {
+    const cut = edited(lines, (line) => {
+      const { epoch, batch, seq } = line as { epoch?: string; batch?: number; seq?: number }
+      return epoch === epochs[0] && ((batch ?? 9) <= 4 || (seq ?? 9) <= 7) ? undefined : line
+    })
+    await assertFault(cut, 'link-missing', { epoch: epochs[0], batch: 4, checkpoint: 1 })
+    const gone = edited(cut, (line) => (line.kind === 'checkpoint' ? undefined : line))
+    await assertFault(gone, 'link-missing', { epoch: epochs[0], batch: 1 })
+  })
+
+  it('S39: links that change places are named', async () => {
+    const first = find(lines, 'link', ({ batch }) => batch === 3).at
+    const second = find(lines, 'link', ({ batch }) => batch === 4).at
+    const third = find(lines, 'link', ({ batch }) => batch === 5).at
+    const swapped = [
+      ...lines.slice(0, first),
+      ...lines.slice(second, third),
+      ...lines.slice(first, second),
+      ...lines.slice(third),
+    ]
+    await assertFault(swapped, 'link-moved', { epoch: epochs[0], batch: 3 })
+  })
+
+  for (const field of ['prev', 'root', 'hash'] as const) {
+    it(`S39: a link with another ${field} is named`, async () => {
+      const { at, line } = find(lines, 'link', ({ batch }) => batch === 3)
+      const changed = JSON.stringify({
+        ...line,
+        [field]: line[field].replace(/^./, (x) => (x === 'a' ? 'b' : 'a')),
+      })
+      await assertFault(lines.with(at, changed), 'link-changed', { epoch: epochs[0], batch: 3 })
+    })
+  }
+
+  it('S39: a missing chain is named by the checkpoints, and by the life that came after it', async () => {
+    const cut = edited(lines, (line) => ('epoch' in line && line.epoch === epochs[1] ? undefined : line))
+    await assertFault(cut, 'chain-missing', { epoch: epochs[1] })
+    const unsigned = cut.filter((text) => JSON.parse(text).kind !== 'checkpoint')
+    await assertFault(unsigned, 'chain-missing', { epoch: epochs[1] })
+  })
+
+  it('S39: a chain that was cut short is named', async () => {
+    const cut = edited(lines, (line) => {
+      const { epoch, batch, seq } = line as { epoch?: string; batch?: number; seq?: number }
+      return epoch === epochs[1] && (batch === 5 || (seq ?? 0) >= 8) ? undefined : line
+    })
+    await assertFault(cut, 'chain-cut', { epoch: epochs[1], batch: 5 })
+  })
+
+  it('S39: chains that change places are named', async () => {
+    const of = (epoch: string | undefined) => lines.filter((text) => JSON.parse(text).epoch === epoch)
+    const rest = lines.filter((text) => !('epoch' in JSON.parse(text)))
+    const [head, ...tail] = rest as [string, ...string[]]
+    const swapped = [head, ...of(epochs[1]), ...of(epochs[0]), ...of(epochs[2]), ...tail]
+    await assertFault(swapped, 'chain-moved', { epoch: epochs[0] })
+  })
+
+  it('S39: a chain in two pieces is named', async () => {
+    const at = find(lines, 'link', ({ epoch, batch }) => epoch === epochs[0] && batch === 5).at
+    const next = find(lines, 'link', ({ epoch }) => epoch === epochs[1]).at
+    const after = find(lines, 'link', ({ epoch }) => epoch === epochs[2]).at
+    const parted = [
+      ...lines.slice(0, at),
+      ...lines.slice(next, after),
+      ...lines.slice(at, next),
+      ...lines.slice(after),
+    ]
+    await assertFault(parted, 'chain-moved', { epoch: epochs[0], batch: 5 })
+  })
+
+  it('S39: a chain that was put in between is named, because no checkpoint lists it', async () => {
+    const forged = lines
+      .filter((text) => JSON.parse(text).epoch === epochs[0])
+      .map((text) => text.replaceAll(epochs[0] as string, 'forged'))
+    const at = find(lines, 'link', ({ epoch }) => epoch === epochs[1]).at
+    await assertFault(rehashed(lines.toSpliced(at, 0, ...forged)), 'chain-unlisted', { epoch: 'forged' })
+  })
+
+  it('S39: records that were added to a closed chain are named', async () => {
+    const at = find(lines, 'link', ({ epoch }) => epoch === epochs[1]).at
+    const link = find(lines, 'link', ({ epoch, batch }) => epoch === epochs[0] && batch === 3)
+    const added = [lines[link.at] as string, lines[link.at + 1] as string]
+    await assertFault(rehashed(lines.toSpliced(at, 0, ...added)), 'chain-grown', {
+      epoch: epochs[0],
+      batch: 6,
+    })
+  })
+
+  it('S39: a checkpoint that was changed does not give its hash', async () => {
+    const { at, line } = find(lines, 'checkpoint', ({ number }) => number === 3)
+    for (const change of [
+      { number: 33 },
+      { at: 1 },
+      { hash: line.hash.replace(/^./, 'x') },
+      { body: '{}' },
+    ]) {
+      await assertFault(lines.with(at, JSON.stringify({ ...line, ...change })), 'checkpoint-changed', {
+        line: at + 1,
+      })
+    }
+  })
+
+  it('S39: a checkpoint that was made without the key is not signed', async () => {
+    const { at, line } = find(lines, 'checkpoint', ({ number }) => number === 6)
+    const text = readCheckpoint(line.body)
+    assert.ok(text)
+    const other = readAuditKey(makeKeyText())
+    const row = signCheckpoint({ ...text, heads: text.heads.slice(0, 1) }, other)
+    const forged = { ...line, hash: row.hash, body: row.body, signature: row.signature }
+    await assertFault(lines.with(at, JSON.stringify(forged)), 'checkpoint-signature', { checkpoint: 6 })
+    const named = { ...forged, key_id: other.keyId }
+    await assertFault(lines.with(at, JSON.stringify(named)), 'key-unknown', { checkpoint: 6 })
+  })
+
+  it('S39: only a key that is trusted counts, whatever the export brings', async () => {
+    const keys = [readPublicKey(signer.publicKey)].filter((key) => key !== undefined)
+    assert.equal((await verify(lines, { keys })).ok, true)
+    await assertFault(lines, 'key-unknown', { checkpoint: 1 }, { keys: [readAuditKey(makeKeyText())] })
+  })
+
+  it('S39: missing and moved checkpoints are named', async () => {
+    const { at } = find(lines, 'checkpoint', ({ number }) => number === 3)
+    await assertFault(lines.toSpliced(at, 1), 'checkpoint-missing', { checkpoint: 3 })
+    const first = find(lines, 'checkpoint').at
+    await assertFault(lines.toSpliced(first, 2), 'checkpoint-missing', { checkpoint: 1 })
+    const swapped = lines.with(at, lines[at + 1] as string).with(at + 1, lines[at] as string)
+    await assertFault(swapped, 'checkpoint-moved', { checkpoint: 3 })
+  })
+
+  it('S39: a life that began after a checkpoint shows that it is missing', async () => {
+    const cut = edited(lines, (line) => (line.kind === 'checkpoint' && line.number > 1 ? undefined : line))
+    await assertFault(cut, 'checkpoint-missing', { checkpoint: 2, epoch: epochs[1] })
+  })
+
+  it('S39: an export that was cut short on its way is named', async () => {
+    await assertFault(lines.slice(0, -1), 'export-incomplete')
+    await assertFault(lines.slice(0, 20), 'export-incomplete')
+    await assertFault([], 'export-incomplete')
+  })
+
+  it('S39: a member that a line does not have is named: no hash covers it', async () => {
+    for (const kind of ['export', 'link', 'record', 'checkpoint', 'end'] as const) {
+      const { at } = find(lines, kind)
+      for (const extra of [{ approved_by: 'cfo' }, { version: 1 }, JSON.parse('{"__proto__":1}')]) {
+        if (kind === 'export' && 'version' in extra && Object.hasOwn(extra, 'version')) continue
+        const changed = edited(lines, (line, index) => (index === at ? withMembers(line, extra) : line))
+        await assertFault(changed, 'line-unreadable', { line: at + 1 })
+      }
+    }
+  })
+
+  it('S39: lines that are no lines of an export are named by their number', async () => {
+    for (const bad of [
+      '',
+      '{',
+      '[]',
+      '{"kind":"note"}',
+      '{"kind":"record"}',
+      '{"kind":"end","kind":"end"}',
+    ]) {
+      await assertFault(lines.with(4, bad), 'line-unreadable', { line: 5 })
+    }
+    await assertFault([...lines, lines[4] as string], 'line-unreadable', { line: lines.length + 1 })
+    await assertFault(lines.slice(1), 'line-unreadable', { line: 1 })
+    const twice = lines.with(2, (lines[2] as string).replace('"seq":1,', '"seq":2,"seq":1,'))
+    await assertFault(twice, 'line-unreadable', { line: 3 })
+    const newer = lines.with(0, (lines[0] as string).replace('"version":1', '"version":2'))
+    await assertFault(newer, 'line-unreadable', { line: 1 })
+  })
+})
+
+describe('S39: any byte of a record, link or checkpoint', () => {
+  it('that changes what a line means is noticed', async () => {
+    const lines = await threeLives()
+    const places = lines.flatMap((text, at) =>
+      ['record', 'link', 'checkpoint'].includes(JSON.parse(text).kind) ? [at] : [],
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...places),
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        async (at, seed, flip) => {
+          const bytes = Buffer.from(lines[at] as string)
+          const index = seed % bytes.length
+          bytes[index] = (bytes[index] as number) ^ flip
+          fc.pre(!meansTheSame(bytes, lines[at] as string))
+          const { ok } = await verify([...lines.slice(0, at), bytes, ...lines.slice(at + 1)])
+          assert.equal(ok, false, `line ${at + 1}, byte ${index}: ${bytes.toString()}`)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+function meansTheSame(bytes: Buffer, text: string): boolean {
+  if (!isUtf8(bytes)) return false
+  try {
+    return isDeepStrictEqual(JSON.parse(bytes.toString()), JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+describe('verifying against a kept head', () => {
+  /** A head kept in the middle, the export at the end, and the same cut back to before the head. */
+  async function cutBack() {
+    const data = createMemoryData()
+    return live(data, async ({ write, audit }) => {
+      await write(2)
+      const early = await collect(audit.export())
+      await write(3)
+      const kept = keptOf(await audit.head())
+      await write(1)
+      return { early, kept, whole: await collect(audit.export()) }
+    })
+  }
+
+  function keptOf(
+    row: Awaited<ReturnType<Parameters<Parameters<typeof live>[1]>[0]['audit']['head']>>,
+  ): KeptHead {
+    assert.ok(row)
+    const { keyId, publicKey, ...rest } = row
+    const kept = readKeptHead(JSON.stringify({ ...rest, key_id: keyId, public_key: publicKey }))
+    assert.ok(kept)
+    return kept
+  }
+
+  it('S39: the head is found in what came after it', async () => {
+    const { kept, whole } = await cutBack()
+    const { ok, head_found } = await verify(whole, { head: kept })
+    assert.deepEqual([ok, head_found], [true, true])
+    assert.equal((await verify(whole, { head: { hash: kept.hash } })).ok, true)
+  })
+
+  it('S39: what comes after the head counts only with a key that the head vouches for', async () => {
+    const { kept, whole } = await cutBack()
+    const stranger = readAuditKey(makeKeyText())
+    const last = find(whole, 'checkpoint', ({ number }) => number === kept.number + 1)
+    assert.notEqual(last.at, -1, 'there is one after the head')
+    const signedAnew = edited(whole, (line, at) => {
+      if (line.kind === 'export')
+        return { ...line, public_keys: { ...line.public_keys, [stranger.keyId]: stranger.publicKey } }
+      if (at !== last.at) return line
+      const text = readCheckpoint(last.line.body) ?? assert.fail()
+      const complete = { ...text, complete: text.number, keys: { [stranger.keyId]: stranger.publicKey } }
+      return lineOf(signCheckpoint(complete, stranger))
+    })
+    assert.equal((await verify(signedAnew)).ok, true, 'alone it looks whole')
+    const place = { checkpoint: kept.number + 1, line: last.at + 1 }
+    await assertFault(signedAnew, 'key-unknown', place, { head: kept })
+    await assertFault(signedAnew, 'key-unknown', place, { head: { hash: kept.hash } })
+  })
+
+  it('S39: a stranger who only signs anew what is before the head is found, too', async () => {
+    const { kept, whole } = await cutBack()
+    const stranger = readAuditKey(makeKeyText())
+    const signedAnew = edited(whole, (line) => {
+      if (line.kind === 'export')
+        return { ...line, public_keys: { ...line.public_keys, [stranger.keyId]: stranger.publicKey } }
+      if (line.kind !== 'checkpoint' || line.number !== 1) return line
+      return { ...line, key_id: stranger.keyId, signature: stranger.sign(line.body) }
+    })
+    await assertFault(signedAnew, 'key-unknown', { checkpoint: 1 }, { head: kept })
+  })
+
+  it('S39: an older key that the head vouches for counts, and a newer one that it does not know does not', async () => {
+    const data = createMemoryData()
+    const older = { pem: makeKeyText() }
+    const first = await live(
+      data,
+      async ({ write, audit }) => {
+        await write(1)
+        return audit.head()
+      },
+      {},
+      older,
+    )
+    const { second, lines } = await live(data, async ({ write, audit }) => {
+      await write(1)
+      const second = await audit.head()
+      await write(1)
+      return { second, lines: await collect(audit.export()) }
+    })
+    assert.ok(first && second && first.keyId !== second.keyId)
+    const asHead = ({ publicKey, ...row }: NonNullable<typeof first>) => headOf(row, publicKey)
+    assert.deepEqual((await verify(lines, { head: asHead(second) })).faults, [])
+    await assertFault(lines, 'key-unknown', {}, { head: asHead(first) })
+    const keys = [asHead(first), asHead(second)].map(
+      (head) => readPublicKey(head.public_key) ?? assert.fail(),
+    )
+    assert.deepEqual((await verify(lines, { head: asHead(first), keys })).faults, [])
+  })
+
+  it('S39: an intact export that ends before the head is a cut tail', async () => {
+    const { kept, early } = await cutBack()
+    assert.equal((await verify(early)).ok, true, 'without the head nothing is to be seen')
+    await assertFault(early, 'tail-cut', { checkpoint: kept.number }, { head: kept })
+    await assertFault(early, 'head-unknown', {}, { head: { hash: kept.hash } })
+  })
+
+  it('S39: a head of another ledger is told apart', async () => {
+    const { kept } = await cutBack()
+    const other = await threeLives()
+    await assertFault(other, 'other-ledger', { checkpoint: kept.number }, { head: kept })
+  })
+
+  it('S39: a history that was written anew under the same numbers is told', async () => {
+    const { whole, kept } = await cutBack()
+    const forged = { ...kept, hash: 'ab'.repeat(32) }
+    await assertFault(whole, 'other-ledger', { checkpoint: kept.number }, { head: forged })
+  })
+
+  it('a kept head whose parts do not fit together is not read', async () => {
+    const { kept } = await cutBack()
+    assert.ok(readKeptHead(JSON.stringify(kept)))
+    for (const change of [{ number: 7 }, { hash: 'ab' }, { body: '{}' }, { public_key: 1 }]) {
+      assert.equal(readKeptHead(JSON.stringify({ ...kept, ...change })), undefined)
+    }
+    assert.equal(readKeptHead('no JSON'), undefined)
+  })
+})
+
+describe('the kinds of fault', () => {
+  it('have each been shown by a test above', () => {
+    assert.deepEqual([...shown].sort(), Object.keys(FAULT_KINDS).sort())
+  })
+})
