@@ -7,6 +7,7 @@ import { runErrand } from '../../src/pipeline/errand.ts'
 import type { Kit } from '../../src/pipeline/kit.ts'
 import { createHttpTransport } from '../../src/transport/http.ts'
 import { createNetwork } from '../../src/transport/network.ts'
+import { Abort } from '../../src/util/abort.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 import { loose, resolved } from '../resource/support.ts'
 import { makeEntry } from '../store/fixture.ts'
@@ -44,7 +45,7 @@ test('S27: states, outputs and everything that is no answer', async (t) => {
       return maySend
     },
   }
-  const kit = { world, catalog, ledger, transport: () => transport } as unknown as Kit
+  const kit = { world, catalog, ledger, stopping: new Abort(), transport: () => transport } as unknown as Kit
   const entry = {
     ...makeEntry(world),
     tool: tool.name,
@@ -108,7 +109,8 @@ test('S27: a tool that never answers is no answer, within the time that is given
   const target = catalog.pinned(tool.namespace, tool.name, tool.digest)
   assert.ok(target)
   const transport = createHttpTransport({ world })
-  const kit = { world, catalog, ledger: { maySend: true }, transport: () => transport } as unknown as Kit
+  const parts = { world, catalog, ledger: { maySend: true }, stopping: new Abort() }
+  const kit = { ...parts, transport: () => transport } as unknown as Kit
   const entry = { ...makeEntry(world), operation: 'invoke' }
   const said = await askStatus(entry, target, kit, undefined, 30)
   assert.equal(said.kind, 'no-answer')

@@ -169,7 +169,7 @@ test('S22: a keyed repeat is harmless until the tool may have forgotten the key,
   })
   const first = await door.call(ASK)
   assert.deepEqual([first.effect, first.failure?.retryable], ['unknown', true])
-  at.shift = HOUR - 60_000
+  at.shift = HOUR - 120_000
   assert.deepEqual([(await door.call(ASK)).effect, put.sends.length], ['unknown', 2], 'still remembered')
   at.shift = HOUR + 1
   for (let index = 0; index < 2; index++) {
