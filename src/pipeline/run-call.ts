@@ -9,6 +9,7 @@ import { answerOf, emitEnded, emitStarted, recordOf } from './answer.ts'
 import { approve } from './approve.ts'
 import { authorize } from './authorize.ts'
 import { claim } from './claim.ts'
+import { dryResult, wouldRun } from './dry-run.ts'
 import { refusedFact, requestedFact } from './evidence.ts'
 import { execute } from './execute.ts'
 import type { Kit } from './kit.ts'
@@ -158,27 +159,6 @@ function approvalTtl(state: Claimed, kit: Kit): number {
 }
 
 const APPROVAL_TTL_MS = 600_000
-
-/** A refusal of a dry run tells what every stage said, and leaves nothing that could be found by an id. */
-function dryResult(received: Received, result: CallResult): CallResult {
-  if (result.failure === undefined) return result
-  const stages = (received.reports ?? []).map((report) => ({ ...report }))
-  const details = { ...result.failure.details, dry_run: true, stages }
-  return { ...result, failure: { ...result.failure, details } }
-}
-
-/** S17: nothing stands in the way but, where `decision` says so, a person. */
-function wouldRun(received: Received, decision: 'allow' | 'require-approval'): CallResult {
-  return {
-    state: 'succeeded',
-    effect: 'none',
-    output: { dry_run: true, decision, stages: (received.reports ?? []).map((report) => ({ ...report })) },
-    attempt: 0,
-    replayed: false,
-    warnings: received.warnings,
-    sideEffects: [],
-  }
-}
 
 /** A bug. What was intended may have been sent: it stays open as unknown, and is never sent again. */
 async function internal(received: Received, bug: unknown, kit: Kit): Promise<Answer> {

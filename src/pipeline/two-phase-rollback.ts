@@ -122,6 +122,7 @@ export function rollbackTimer(entryId: string, tries: number): TimerChange & { r
 
 function isAcknowledged({ reply }: AttemptOutcome, rolledBackOn: readonly number[]): boolean {
   if (reply?.kind === 'success') return true
-  const status = reply?.details?.http_status
-  return typeof status === 'number' && rolledBackOn.includes(status)
+  const { http_status: status, body: flaw } = reply?.details ?? {}
+  // An answer that was cut off is none, whatever its first line says (S23).
+  return flaw === undefined && typeof status === 'number' && rolledBackOn.includes(status)
 }

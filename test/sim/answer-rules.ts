@@ -223,7 +223,10 @@ export class AnswerRules {
       if (!expected.includes(state))
         fail('intent-first', `${name} says ${answer.effect}; on disk is ${state}`)
     }
-    if ((own !== undefined || record.tool.strict) && call.sends.length > 0 && !ledger.hasCall(call.id)) {
+    // A read that could not be put on record is refused, and says so.
+    const refused = record.tool.kind === 'read' && answer.failure?.id === 'intent-not-recorded'
+    const recorded = (own !== undefined || record.tool.strict) && call.sends.length > 0 && !refused
+    if (recorded && !ledger.hasCall(call.id)) {
       fail('intent-first', `${name} is answered, and no record of it is on disk`)
     }
   }

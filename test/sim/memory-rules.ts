@@ -75,6 +75,9 @@ export class MemoryRules {
     const later = call.record.told?.call.startedAt ?? Number.NEGATIVE_INFINITY
     if (shared && !answer.replayed && answer.failure?.retryable === true && later >= call.startedAt)
       return true
+    // It looked before that: a process that was frozen since says what was true then, and is open, or refused.
+    const looked = shared && later >= call.startedAt
+    if (looked && (!answer.final || id === 'effect-repeated')) return true
     // It never came to its key.
     if (answer.effect === 'none' && answer.failure?.retryable === true) return true
     // Decided anew each time (S16).
