@@ -199,14 +199,14 @@ export class ChainReader {
     }
     const outside = seqs.find((seq) => seq < first || seq > last)
     const twice = firstTwice(seqs)
-    const extra = outside ?? twice
-    if (extra !== undefined) {
-      const why =
-        outside === undefined ? 'it is there twice' : `batch ${batch} holds ${first} to ${last} only`
-      this.#faults.add('record-extra', { ...where, seq: extra }, why)
+    if (outside !== undefined) {
+      const why = `record ${outside} stands in batch ${batch}, which holds ${first} to ${last} only`
+      this.#faults.add('record-moved', { ...where, seq: outside }, why)
+    } else if (twice !== undefined) {
+      this.#faults.add('record-extra', { ...where, seq: twice }, 'it is there twice')
     }
     const moved = seqs.find((seq, index) => index > 0 && seq < (seqs[index - 1] as number))
-    if (moved !== undefined && moved !== twice)
+    if (moved !== undefined && moved !== twice && outside === undefined)
       this.#faults.add('record-moved', { ...where, seq: moved }, `record ${moved} comes after a later one`)
     return false
   }

@@ -5,8 +5,8 @@ export const FAULT_KINDS = {
   'export-incomplete': 'the export was cut short, or lines were taken out of it or put into it',
   'record-changed': 'a record is not as it was written',
   'record-missing': 'records are missing',
-  'record-moved': 'records are not in the order in which they were written',
-  'record-extra': 'a record was put in, or is there twice',
+  'record-moved': 'a record is not where it was written: out of order, or in another batch',
+  'record-extra': 'a record is there twice',
   'link-changed': 'a link of a chain is not as it was written',
   'link-missing': 'links of a chain are missing, with their records',
   'link-moved': 'links of a chain are not in the order in which they were written',
@@ -23,7 +23,8 @@ export const FAULT_KINDS = {
   'key-unknown': 'a checkpoint is signed by a key that is not trusted',
   'tail-cut': 'the end is missing: the kept head was made after all that is there',
   'head-unknown': 'the kept head cannot be found',
-  'other-ledger': 'the kept head belongs to another ledger',
+  'other-ledger':
+    'the kept head belongs to another ledger, or the export is from before every chain that it lists',
 } as const
 export type FaultKind = keyof typeof FAULT_KINDS
 

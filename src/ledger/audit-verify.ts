@@ -189,8 +189,11 @@ function nameHead(
   }
   const epochs = readCheckpoint(body ?? '')?.heads.map(({ epoch }) => epoch) ?? []
   const stranger = epochs.length > 0 && !epochs.some((epoch) => chains.has(epoch) || listed.has(epoch))
-  if (stranger) faults.add('other-ledger', where, 'none of the chains that it lists is here')
-  else if (last === undefined || number > last.number) {
+  if (stranger) {
+    const why =
+      'none of the chains that it lists is here: it is another ledger, or one from before they began'
+    faults.add('other-ledger', where, `${why}; ${ends}`)
+  } else if (last === undefined || number > last.number) {
     const made = at === undefined ? '' : `, made at ${timeOf(at)},`
     faults.add('tail-cut', where, `the kept checkpoint ${number}${made} is missing; ${ends}`)
   } else if (first !== undefined && number < first.number) {

@@ -177,7 +177,7 @@ describe('verifying an export', () => {
     const other = find(lines, 'record', ({ seq }) => seq === 6).at
     const moved = lines.toSpliced(other, 0, lines[at] as string).toSpliced(at, 1)
     await assertFault(moved, 'record-missing', { seq: 3, batch: 2 })
-    await assertFault(moved, 'record-extra', { seq: 3, batch: 4 })
+    await assertFault(moved, 'record-moved', { seq: 3, batch: 4 })
   })
 
   it('S39: a record in the chain of another life is named', async () => {
