@@ -26,7 +26,8 @@ import type { CallerDoor, CallHandle, Explanation } from './runtime-api.ts'
 import { createSagaDoor } from './saga-door.ts'
 import { matchesFilter } from './store/call-filter.ts'
 import { isKeepable } from './store/entry-rule.ts'
-import { type Store, StoreUnavailable } from './store/store.ts'
+import type { Store } from './store/store.ts'
+import { onlyUnavailable } from './store/unavailable.ts'
 import type { Json } from './util/json.ts'
 
 /** The calls under way in this process, and whether new ones are taken. */
@@ -66,9 +67,9 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
     const { record, fact } = refusedRecord(call, caller, answer, kit)
     try {
       const facts = kit.refusals.count(record.namespace, record.id, fact)
-      kit.ledger.note(record, facts).catch(onlyFailedStore)
+      kit.ledger.note(record, facts).catch(onlyUnavailable)
     } catch (error) {
-      onlyFailedStore(error)
+      onlyUnavailable(error)
     }
     return answer
   }
@@ -204,9 +205,12 @@ function outputOf(now: CallResult): { readonly output?: Json } {
   return now.output === undefined ? {} : { output: now.output }
 }
 
-/** It waited for a call that ended without leaving anything: nothing happened on its behalf. */
+/**
+ * It waited for a call that ended without leaving anything: nothing happened on its behalf. What another process runs
+ * is not seen here before it is on disk; that one ends it, or whoever takes its calls over.
+ */
 function ifStillRunning(record: CallRecord, kit: Kit): CallRecord {
-  if (kit.flights.isWorking(record.entryId ?? '')) return record
+  if (record.epoch !== kit.world.epoch || kit.flights.isWorking(record.entryId ?? '')) return record
   const failure = createFailure('interrupted', {
     message: 'the call that this one waited for ended without an outcome',
     said: { retryable: true, counts: true },
@@ -259,8 +263,4 @@ function unusableKey(call: Call): Failure | undefined {
 
 function isCall(request: CallOptions | Call): request is Call {
   return 'dialect' in request && 'claims' in request
-}
-
-function onlyFailedStore(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error
 }

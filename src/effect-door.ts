@@ -1,7 +1,7 @@
 // What a caller can do about an effect after its call: commit or roll back, settle, verify, and see what is open.
 import type { CallRecord } from './contract/call.ts'
 import type { Caller } from './contract/caller.ts'
-import type { Entry, EntryState } from './contract/entry.ts'
+import { type Entry, type EntryState, NEEDS_A_LOOK } from './contract/entry.ts'
 import type { Failure } from './contract/failure.ts'
 import type { FailureId } from './contract/failures.ts'
 import { createFailure } from './contract/projection.ts'
@@ -10,12 +10,10 @@ import { settleByHand } from './pipeline/settle-by-hand.ts'
 import { commitEntry, rollbackEntry } from './pipeline/two-phase.ts'
 import { prepareProbe, sendTwice } from './pipeline/verify-tool.ts'
 import type { ActionResult, CallerDoor, OpenEntry } from './runtime-api.ts'
-import { type Store, StoreUnavailable, type TimerKind } from './store/store.ts'
+import type { Store, TimerKind } from './store/store.ts'
+import { onlyUnavailable } from './store/unavailable.ts'
 
 type EffectDoor = Pick<CallerDoor, 'commit' | 'rollback' | 'settle' | 'listOpen' | 'verifyTool'>
-
-/** Something is left to do or to find out, and it will not happen in the course of a call. */
-const IN_QUESTION: readonly EntryState[] = ['unknown', 'reconciling', 'commit-unknown', 'compensation-failed']
 
 /** What each open state waits for, by itself. */
 const NEXT: Partial<Record<EntryState, TimerKind>> = {
@@ -62,7 +60,7 @@ export function createEffectDoor(
     rollback: (id) => act(id, 'commit-token-invalid', (entry) => rollbackEntry(entry, caller, kit)),
     settle: (id, verdict) => act(id, 'not-unknown', (entry) => settleByHand(entry, verdict, caller, kit)),
 
-    async listOpen({ states = IN_QUESTION, before, limit }) {
+    async listOpen({ states = NEEDS_A_LOOK, before, limit }) {
       const entries = await store.entries.list({
         namespace: caller.namespace,
         states,
@@ -115,10 +113,6 @@ export function createEffectDoor(
 function lastKnown(record: CallRecord, failure: Failure | undefined): CallRecord {
   const maybeDone = failure?.id === 'outcome-not-recorded' || failure?.id === 'commit-unknown'
   return maybeDone ? { ...record, state: 'unknown', effect: 'unknown' } : record
-}
-
-function onlyUnavailable(error: unknown): undefined {
-  if (!(error instanceof StoreUnavailable)) throw error
 }
 
 /** What stands in the way: for an effect that could not be undone, why not. */

@@ -3,6 +3,7 @@
 import { begin, createCallerDoor, type LiveCalls } from './caller-door.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { createResourceDoor } from './catalog/resource-door.ts'
+import type { Answer } from './contract/answer.ts'
 import { type Caller, createCaller } from './contract/caller.ts'
 import { createDialects } from './contract/dialect/registry.ts'
 import { CONTRACT_REVISION } from './contract/version.ts'
@@ -32,7 +33,7 @@ import { receive } from './pipeline/receive.ts'
 import { createRefusals } from './pipeline/refusals.ts'
 import { callOfEntry } from './pipeline/resume.ts'
 import { ALONE, createShare } from './pipeline/share.ts'
-import type { CallResult } from './pipeline/stages.ts'
+import type { CallResult, FactSink, Received } from './pipeline/stages.ts'
 import { formatProblem, readManifestValue } from './resource/manifest.ts'
 import { type Finding, toProblem } from './resource/problem.ts'
 import { type ResolveOptions, resolveTool } from './resource/resolve-tool.ts'
@@ -41,7 +42,8 @@ import { API_VERSION } from './resource/tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
 import { stores } from './store/registry.ts'
 import { type DataLock, lockFile } from './store/sqlite/lock.ts'
-import { Fenced, type Store, StoreUnavailable } from './store/store.ts'
+import { Fenced, type Store } from './store/store.ts'
+import { onlyUnavailable } from './store/unavailable.ts'
 import { createNativeTransport } from './transport/native.ts'
 import { createNetwork } from './transport/network.ts'
 import { builtTypes, loadTransport } from './transport/registry.ts'
@@ -154,9 +156,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const driver: DriverKit = {
     ...kit,
     store,
-    run: (make) => begin(live, make, kit).done,
-    resume: (entry) =>
-      begin(live, (onFact) => receive(callOfEntry(entry), entry.caller, world, onFact, entry), kit).done,
+    run: driven,
+    resume: (entry) => driven((onFact) => receive(callOfEntry(entry), entry.caller, world, onFact, entry)),
+  }
+  /** A call that nobody waits for: it is not begun while the runtime ends. */
+  function driven(make: (onFact: FactSink) => Received): Promise<Answer> {
+    const call = begin(live, make, kit)
+    if (kit.stopping.aborted) call.abort('shutdown')
+    return call.done
   }
   const define = (definition: NativeToolDefinition): void => {
     const tool = resolveNative(definition, resolve, onWarning)
@@ -244,12 +251,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 
   async function end(drainMs: number): Promise<void> {
     live.closing = true
+    // Nothing new becomes due from here on; what is in hand has as long as the calls have.
+    const idle = timers.stop()
     await drained(live, drainMs, world)
+    kit.stopping.abort('shutdown')
     for (const call of live.byId.values()) call.abort('shutdown')
     await Promise.all([...live.byId.values()].map((call) => call.done))
-    kit.stopping.abort('shutdown')
     // The lease is kept until nothing of this life is under way any more.
-    await timers.stop()
+    await idle
     await lives?.stop()
     kit.refusals.stop()
     await Promise.all([...transports.values()].map((transport) => transport.close()))
@@ -328,10 +337,6 @@ function withRelease(store: Store, lock: DataLock): Store {
     lock.release()
   }
   return Object.create(store, { close: { value: close } }) as Store
-}
-
-function onlyUnavailable(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error
 }
 
 function asCaller(caller: Caller | CallerIdentity): Caller {

@@ -12,7 +12,7 @@ import { isOwn } from './pipeline/saga-member.ts'
 import { BEING_COMPLETED, heed, newsOf, openMembers, type Untold, untoldNews } from './pipeline/saga-state.ts'
 import { beginning } from './pipeline/undo-try.ts'
 import type { ActionResult, CallerDoor, SagaMember, SagaResult, SagaView } from './runtime-api.ts'
-import { StoreUnavailable } from './store/store.ts'
+import { onlyUnavailable } from './store/unavailable.ts'
 
 export type SagaDoor = Pick<
   CallerDoor,
@@ -174,10 +174,6 @@ export function createSagaDoor(caller: Caller, kit: UndoKit): SagaDoor {
 /** Who completes a saga takes far less; after this another process looks whether it died over it. */
 const COMPLETE_MS = 10_000
 
-function onlyUnavailable(error: unknown): undefined {
-  if (!(error instanceof StoreUnavailable)) throw error
-}
-
 /** A store that is away is a failure like any other; nothing was changed. */
 async function guardStore<R>(
   run: () => Promise<R>,
@@ -185,8 +181,8 @@ async function guardStore<R>(
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return { kind: 'refused', failure: createFailure('intent-not-recorded', { message: error.message }) }
+    onlyUnavailable(error)
+    return { kind: 'refused', failure: createFailure('intent-not-recorded') }
   }
 }
 

@@ -3,6 +3,18 @@ import { posix } from 'node:path'
 import { type ImportFound, importsOf } from '../scripts/imports.ts'
 import type { RepoFile } from '../scripts/repo-files.ts'
 
+const DOOR = [
+  'util',
+  'contract',
+  'event',
+  'resource',
+  'store',
+  'ledger',
+  'catalog',
+  'pipeline',
+  'runtime-api.ts',
+] as const
+
 /**
  * What each folder of src, and each file directly in it, may import. Everything else is up or sideways.
  * Lowest first; a row may only name rows above itself.
@@ -55,42 +67,10 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
     'define-tool.ts',
   ],
-  // Undoing: a part of what a caller can do.
-  'effect-door.ts': [
-    'util',
-    'contract',
-    'event',
-    'resource',
-    'store',
-    'ledger',
-    'catalog',
-    'pipeline',
-    'runtime-api.ts',
-  ],
-  'saga-door.ts': [
-    'util',
-    'contract',
-    'event',
-    'resource',
-    'store',
-    'ledger',
-    'catalog',
-    'pipeline',
-    'runtime-api.ts',
-  ],
-  'caller-door.ts': [
-    'util',
-    'contract',
-    'event',
-    'resource',
-    'store',
-    'ledger',
-    'catalog',
-    'pipeline',
-    'runtime-api.ts',
-    'effect-door.ts',
-    'saga-door.ts',
-  ],
+  // Parts of what a caller can do.
+  'effect-door.ts': DOOR,
+  'saga-door.ts': DOOR,
+  'caller-door.ts': [...DOOR, 'effect-door.ts', 'saga-door.ts'],
   'runtime.ts': [
     'util',
     'contract',
@@ -199,7 +179,14 @@ export const SIBLINGS: readonly Siblings[] = [
       'store.ts',
       'assemble-store.ts',
       'call-filter.ts',
+      'entry-fixed.ts',
       'entry-rule.ts',
+      'evidence-store.ts',
+      'life.ts',
+      'read-migrations.ts',
+      'resource-store.ts',
+      'unavailable.ts',
+      'write.ts',
       'evidence-chain.ts',
       'life-rule.ts',
       'resource-plan.ts',

@@ -102,15 +102,19 @@ export function createResourceDoor(
     const key = at(row)
     if (builds.has(key)) return
     builds.add(key)
+    const tool = resolveRow(row)?.tool
+    if (tool !== undefined) catalog.keep(tool)
+  }
+
+  /** A manifest of an earlier build of Writ may be one that this build cannot read. */
+  function resolveRow(row: ResourceRow) {
     const [document] = readManifestValue(row.body, row.name).documents
-    const resolved = document && resolveTool(document.manifest, options.resolve)
-    if (resolved?.tool) catalog.keep(resolved.tool)
+    return document && resolveTool(document.manifest, options.resolve)
   }
 
   function take(row: ResourceRow): void {
     known.set(at(row), row)
-    const [document] = readManifestValue(row.body, row.name).documents
-    const resolved = document && resolveTool(document.manifest, options.resolve)
+    const resolved = resolveRow(row)
     if (resolved?.tool) catalog.put(resolved.tool)
     else catalog.putBroken(row.namespace, row.name, row.version, whyBroken(resolved?.errors))
   }

@@ -1,6 +1,6 @@
 // How sagas are shown, and the exit code that says how one stands.
 import type { SagaResource } from '../client/effects.ts'
-import type { EntryState } from '../contract/entry.ts'
+import { isInQuestion } from '../contract/entry.ts'
 import type { SagaState } from '../contract/saga.ts'
 import { EXIT } from './cli-error.ts'
 import { clean, renderFields, renderTable, type Style } from './print.ts'
@@ -40,13 +40,11 @@ export function renderSaga(saga: SagaResource, style: Style): string {
   return `${fields}\n${members}${ways === '' ? '' : `\n${ways}`}`
 }
 
-const IN_QUESTION: ReadonlySet<EntryState> = new Set<EntryState>(['unknown', 'commit-unknown'])
-
 /** A blocked saga waits for a person: everything that one can do about it. Empty for every other. */
 export function waysOut({ id, state, members }: SagaResource): string {
   if (state !== 'blocked') return ''
   const settle = members
-    .filter((member) => IN_QUESTION.has(member.state))
+    .filter(isInQuestion)
     .map(({ call_id }) => [
       `writ calls settle ${call_id} --as done|not-done --reason TEXT`,
       'first: whether this one happened',

@@ -27,6 +27,20 @@ export const ENTRY_STATES = [
 ] as const
 export type EntryState = (typeof ENTRY_STATES)[number]
 
+/** It may have happened, and somebody has to find out: the tool, or a person. */
+export const IN_QUESTION = [
+  'unknown',
+  'reconciling',
+  'commit-unknown',
+] as const satisfies readonly EntryState[]
+
+/** The same, and what happened and could not be undone: nothing of it ends in the course of a call. */
+export const NEEDS_A_LOOK = [...IN_QUESTION, 'compensation-failed'] as const satisfies readonly EntryState[]
+
+export function isInQuestion({ state }: Pick<Entry, 'state'>): boolean {
+  return (IN_QUESTION as readonly EntryState[]).includes(state)
+}
+
 /** A value, or a reference to one that is too large to keep inline. */
 export type Payload =
   | { readonly inline: Json }
@@ -139,6 +153,11 @@ export interface Entry {
   readonly settledAt?: number
   /** Only the key is still remembered: payload and outcome are gone for good (S18). */
   readonly erased?: true
+}
+
+/** What is kept inline; a reference says nothing. */
+export function inlineOf(payload: Payload | undefined): Json | undefined {
+  return payload !== undefined && 'inline' in payload ? payload.inline : undefined
 }
 
 /** What each entry state says about the effect, read-only entries aside: those are always `none`. */

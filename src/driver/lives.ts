@@ -4,6 +4,7 @@
 // of the database everybody's lease is over, and all of them come back.
 import type { SharedShare } from '../pipeline/share.ts'
 import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import { errorPlace } from '../util/error-place.ts'
 import type { Timer } from '../util/world.ts'
 import type { Recovered } from './recover.ts'
@@ -48,7 +49,7 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
       seen = Math.max(seen, ...lives.map((life) => life.ordinal))
       // Read off the clock before the store was asked: an old view may only make the share smaller.
       options.share.update(lives, began)
-      for (const { id } of await store.entries.cancelRequests(PAGE)) options.onCancel(id)
+      await cancelAsked()
       await options.refresh()
       if (steadySince === undefined) steadySince = world.clock.monotonic()
       else if (began - steadySince >= leaseMs) await takeOver()
@@ -57,6 +58,10 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
       if (error instanceof StoreUnavailable) return
       events.emit('timer:failed', { namespace: '', kind: 'lives', subject: '', error: errorPlace(error) })
     }
+  }
+
+  async function cancelAsked(): Promise<void> {
+    for (const { id } of await store.entries.cancelRequests(PAGE)) options.onCancel(id)
   }
 
   async function takeOver(): Promise<void> {
@@ -75,14 +80,7 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
   }
 
   const unlisten = store.peers?.onChanged(() => {
-    store.entries.cancelRequests(PAGE).then(
-      (asked) => {
-        for (const { id } of asked) options.onCancel(id)
-      },
-      (error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) throw error
-      },
-    )
+    cancelAsked().catch(onlyUnavailable)
   })
   let running: Promise<void> = run()
   const ready = running

@@ -1,8 +1,8 @@
 // Erases what has been kept long enough (S18): first payloads and outcomes, much later the keys themselves.
+import { pause } from '../pipeline/pause.ts'
 import type { Store } from '../store/store.ts'
 import type { JsonObject } from '../util/json.ts'
-import type { World } from '../util/world.ts'
-import type { TimerHandler } from './timers.ts'
+import type { DriverKit, TimerHandler } from './timers.ts'
 
 export interface RetentionOptions {
   /** @default 7 days */
@@ -38,25 +38,30 @@ export function retentionPolicy({ keepMs, tombstoneMs, evidenceMs }: RetentionOp
 export function createRetention(options: RetentionOptions, prune: PruneEvidence): TimerHandler {
   const keepMs = options.keepMs ?? KEEP_MS
   const tombstoneMs = options.tombstoneMs ?? TOMBSTONE_MS
-  return async ({ dueAt }, { world, store }) => {
-    // When it was due, by the store's clock: one process with a wrong clock erases nothing, nor does one that jumped ahead.
-    const now = dueAt
-    await sweep((limit) => store.entries.erase(now - keepMs, limit), store, world)
-    await sweep((limit) => store.entries.forget(now - keepMs - tombstoneMs, limit), store, world)
+  return async ({ dueAt }, kit) => {
+    const { entries } = kit.store
+    // When it was due, by the store's clock: a process with a wrong clock erases nothing, nor does one that jumped ahead.
+    const erased = dueAt - keepMs
+    await sweep((limit) => entries.erase(erased, limit), kit)
+    await sweep((limit) => entries.forget(erased - tombstoneMs, limit), kit)
     if (options.evidenceMs !== undefined) {
-      const before = now - options.evidenceMs
-      await sweep(async (limit) => ((await prune(before, limit)) > 0 ? limit : 0), store, world)
+      const before = dueAt - options.evidenceMs
+      await sweep(async (limit) => ((await prune(before, limit)) > 0 ? limit : 0), kit)
     }
-    return { kind: 'again', inMs: EVERY }
+    // The next life goes on where this one had to stop.
+    return { kind: 'again', inMs: kit.stopping.aborted ? 0 : EVERY }
   }
 }
 
-async function sweep(step: (limit: number) => Promise<number>, store: Store, world: World): Promise<void> {
-  for (;;) {
+async function sweep(
+  step: (limit: number) => Promise<number>,
+  { world, store, stopping }: DriverKit,
+): Promise<void> {
+  let breath = 0
+  while (await pause(breath, stopping, world)) {
     const began = world.clock.monotonic()
     if (store.failed !== undefined || (await step(PAGE)) < PAGE) return
-    const breath = Math.max(BREATH_MS, BREATHS * (world.clock.monotonic() - began))
-    await new Promise<void>((resolve) => world.after(breath, resolve))
+    breath = Math.max(BREATH_MS, BREATHS * (world.clock.monotonic() - began))
   }
 }
 

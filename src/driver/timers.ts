@@ -8,6 +8,7 @@ import type { Events } from '../event/event.ts'
 import type { Kit } from '../pipeline/kit.ts'
 import type { FactSink, Received } from '../pipeline/stages.ts'
 import { type DueTimer, type Store, StoreUnavailable, type TimerKind } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import { errorPlace } from '../util/error-place.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { Timer } from '../util/world.ts'
@@ -41,6 +42,8 @@ export interface TimerLoop {
 const MOST_IN_HAND = 32
 /** The longest time without a look: others may have set timers, and only the store knows. */
 const IDLE_MS = 1_000
+/** How long a timer that this build knows nothing of is left to others. */
+const NOT_OURS_MS = 60_000
 /** How soon a handler that failed is tried again. */
 const RETRY_MS = 5_000
 
@@ -73,7 +76,7 @@ export function startTimers(
     looking = true
     next = Number.POSITIVE_INFINITY
     look().then(rest, (error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) throw error
+      onlyUnavailable(error)
       rest(idleMs)
     })
   }
@@ -106,7 +109,8 @@ export function startTimers(
   async function handle(due: DueTimer): Promise<void> {
     const { namespace, kind, subject, dueAt: ifDueAt } = due
     try {
-      const end = await (handlers[kind]?.(due, kit) ?? { kind: 'done' as const })
+      // One that this build has no handler for is another's: it must not be lost here.
+      const end = await (handlers[kind] ?? notOurs)(due, kit)
       if (end.kind === 'written') return
       // Only where it is still this timer: somebody may have set it anew, with other data, since it was claimed.
       const change =
@@ -132,6 +136,10 @@ export function startTimers(
   }
 }
 
+async function notOurs(): Promise<TimerEnd> {
+  return { kind: 'again', inMs: NOT_OURS_MS }
+}
+
 /** A bug in a handler, or a store that is away: the timer is due again later, or is claimed again after this life. */
 async function failed(
   { namespace, kind, subject, dueAt: ifDueAt, data }: DueTimer,
@@ -142,9 +150,6 @@ async function failed(
   if (!(error instanceof StoreUnavailable)) {
     events.emit('timer:failed', { namespace, kind, subject, error: errorPlace(error) })
   }
-  try {
-    await store.ledger.settle({ namespace, timers: [{ kind, subject, ifDueAt, inMs: RETRY_MS, data }] })
-  } catch (again) {
-    if (!(again instanceof StoreUnavailable)) throw again
-  }
+  const change = { kind, subject, ifDueAt, inMs: RETRY_MS, data }
+  await store.ledger.settle({ namespace, timers: [change] }).catch(onlyUnavailable)
 }

@@ -64,6 +64,7 @@ class Attempt implements AttemptSink {
   readonly #unlisten: () => void
   #grace: Timer | undefined
   #sent = false
+  #accepted = false
   #over = false
 
   constructor(
@@ -114,9 +115,11 @@ class Attempt implements AttemptSink {
 
   accepted(handle: JsonObject): void {
     if (!this.#sent) throw new Error('transport: accepted() before sending()')
+    if (this.#accepted) throw new Error('transport: accepted() twice in one attempt')
     if (this.#over) return
     if (this.#hooks.accepted === undefined)
       throw new Error('transport: accepted() and nobody keeps the handle')
+    this.#accepted = true
     this.#hooks.accepted(handle)
   }
 

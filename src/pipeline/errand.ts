@@ -2,12 +2,12 @@
 // whoever sends it knows whether it may be.
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Entry } from '../contract/entry.ts'
-import { toolKeyOf } from '../ledger/fingerprint.ts'
 import type { Refusal, Reply, Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
 import type { Kit } from './kit.ts'
+import { sendAbout } from './send-about.ts'
 
 export interface Errand {
   readonly entry: Entry
@@ -35,31 +35,17 @@ export function runErrand(errand: Errand, kit: Kit): Promise<AttemptOutcome> {
     return Promise.resolve(notSent('config-invalid', message))
   }
   if (!kit.ledger.maySend) {
-    const why = kit.ledger.failed?.message ?? 'too little is left of the lease of this process'
-    return Promise.resolve(notSent('intent-not-recorded', why))
+    return Promise.resolve(notSent('intent-not-recorded', 'the ledger cannot be written; nothing was sent'))
   }
   const timeoutMs = Math.min(errand.timeoutMs ?? operation.timeoutMs, operation.timeoutMs)
-  const key = toolKeyOf(entry.scope, entry.key)
-  const send = (abort: Abort): Send => ({
-    callId: entry.callId,
-    requestId: entry.requestId,
-    tool,
-    operation,
-    input: errandInput(key, toolToken, inputOf(entry)),
-    key,
-    attempt: entry.attempts,
-    ...(toolToken === undefined ? {} : { commitToken: toolToken }),
-    namespace: entry.namespace,
-    actor: entry.caller.actor,
-    ...(entry.request?.agent === undefined ? {} : { agent: entry.request.agent }),
-    ...(entry.request?.taskId === undefined ? {} : { taskId: entry.request.taskId }),
-    trace: entry.trace,
-    ...(entry.request?.constraints === undefined ? {} : { constraints: entry.request.constraints }),
-    ...(entry.request?.echo === undefined ? {} : { echo: entry.request.echo }),
-    timeoutMs,
-    deadlineUnixMs: Math.floor(kit.world.clock.now() + timeoutMs),
-    abort,
-  })
+  const send = (abort: Abort): Send => {
+    const { input, text: _, ...about } = sendAbout(entry, tool, operation, timeoutMs, abort, kit.world)
+    return {
+      ...about,
+      input: errandInput(about.key, toolToken, input),
+      ...(toolToken === undefined ? {} : { commitToken: toolToken }),
+    }
+  }
   return runAttempt(transport, send, errand.abort ?? kit.stopping, () => {}, kit.world, {
     maySend: () => kit.ledger.maySend,
     ...(errand.onLate === undefined ? {} : { late: errand.onLate }),
@@ -73,10 +59,6 @@ export function errandInput(key: string, toolToken: string | undefined, input: J
     ...(toolToken === undefined ? {} : { commit_token: toolToken }),
     ...(input === undefined ? {} : { input }),
   }
-}
-
-function inputOf(entry: Entry): Json | undefined {
-  return entry.payload !== undefined && 'inline' in entry.payload ? entry.payload.inline : undefined
 }
 
 function notSent(failure: Refusal['failure'], message: string): AttemptOutcome {

@@ -8,6 +8,7 @@ import { permit } from '../governance/permit.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
 import type { IntendResult } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import { answerOf, recordOf, runningRecord } from './answer.ts'
@@ -23,7 +24,7 @@ import { onLateReply } from './late-reply.ts'
 import { pause, within } from './pause.ts'
 import { denied } from './permit.ts'
 import { failedResult, refuse, runningResult } from './result.ts'
-import { sagaClosed } from './saga-member.ts'
+import { memberSettled, sagaClosed } from './saga-member.ts'
 import {
   type Admitted,
   type Again,
@@ -79,7 +80,7 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       // Nobody can say any more what is on record: nothing more is sent (S37).
       if (last !== undefined) break
       if (intended === undefined) {
-        return refuse(state, 'intent-not-recorded', { message: kit.ledger.failed.message })
+        return refuse(state, 'intent-not-recorded')
       }
       // It is on record that this would be sent: only what is on record about it next ends the call.
       closeUnsent(state, { kind: 'intended', entry: intended }, kit)
@@ -171,7 +172,7 @@ async function intend(state: Admitted, kit: Kit): Promise<Intended> {
     // It may be on disk all the same, and be found by the next life: then that one ends the call.
     if (error.maybeWritten)
       return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
-    return refuse(state, 'intent-not-recorded', { message: error.message })
+    return refuse(state, 'intent-not-recorded')
   }
 }
 
@@ -185,13 +186,10 @@ function closeUnsent(state: Admitted, late: IntendResult, kit: Kit): void {
   const to = state.continued?.state === 'unknown' ? 'unknown' : 'not-done'
   const outcome = { failure, sideEffects: [], warnings: [] }
   const set = { attempts: late.entry.attempts, outcome, settledAt: kit.world.clock.now() }
-  const result = failedResult(state, failure, to === 'unknown' ? 'unknown' : 'not-done')
+  const result = failedResult(state, failure, to)
   const record = recordOf(state, answerOf(state, result, kit), late.entry.id, kit)
-  kit.ledger.move(late.entry, { path: [to], set, calls: [record] }).catch(onlyUnavailable)
-}
-
-function onlyUnavailable(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error
+  const timers = memberSettled(late.entry, result)
+  kit.ledger.move(late.entry, { path: [to], set, calls: [record], timers }).catch(onlyUnavailable)
 }
 
 function sendOf(state: Admitted, attempt: number, left: number, abort: Abort, kit: Kit): Send {

@@ -1,13 +1,13 @@
 // A tool has taken the work on and can be asked for it by a handle: kept, so that a crash does not make it unknown (S36).
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Entry, EntryOutcome } from '../contract/entry.ts'
-import { toolKeyOf } from '../ledger/fingerprint.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import type { JsonObject } from '../util/json.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
 import type { Kit } from './kit.ts'
+import { sendAbout } from './send-about.ts'
 import type { Admitted } from './stages.ts'
 
 /** Durable. The entry as it then is; undefined for reads, and where the store does not take it: then a crash loses it. */
@@ -29,8 +29,7 @@ export async function keepHandle(
     })
     return moved.kind === 'moved' ? moved.entry : undefined
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return undefined
+    return onlyUnavailable(error)
   }
 }
 
@@ -48,22 +47,8 @@ export function attach(entry: Entry, target: CatalogTool, kit: Kit): Promise<Att
     throw new Error(`entry ${entry.id} has nothing to take up`)
   }
   const take = transport.attach.bind(transport)
-  const { timeoutMs } = operation
-  const send = (abort: Abort): Send => ({
-    callId: entry.callId,
-    requestId: entry.requestId,
-    tool: target.tool,
-    operation,
-    input: entry.payload !== undefined && 'inline' in entry.payload ? entry.payload.inline : undefined,
-    key: toolKeyOf(entry.scope, entry.key),
-    attempt: entry.attempts,
-    namespace: entry.namespace,
-    actor: entry.caller.actor,
-    trace: entry.trace,
-    timeoutMs,
-    deadlineUnixMs: Math.floor(kit.world.clock.now() + timeoutMs),
-    abort,
-  })
+  const send = (abort: Abort) =>
+    sendAbout(entry, target.tool, operation, operation.timeoutMs, abort, kit.world)
   const again = {
     ...transport,
     attempt: (one: Send, sink: Parameters<typeof take>[2]) => take(handle, one, sink),

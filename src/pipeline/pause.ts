@@ -5,6 +5,7 @@ import type { World } from '../util/world.ts'
 /** False when it was aborted meanwhile. */
 export function pause(ms: number, abort: Abort, world: World): Promise<boolean> {
   if (abort.aborted) return Promise.resolve(false)
+  if (ms <= 0) return Promise.resolve(true)
   return new Promise((resolve) => {
     const timer = world.after(ms, () => {
       unlisten()

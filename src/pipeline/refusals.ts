@@ -3,7 +3,7 @@
 // The first one is on record like any other. Those that follow within a second are counted, and one more record says how
 // many they were. Every call of them is still kept as a call.
 import type { Fact, Ledger } from '../ledger/ledger.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { Timer, World } from '../util/world.ts'
 
@@ -58,9 +58,4 @@ export function createRefusals(world: World, ledger: Pick<Ledger, 'noteFact'>): 
       for (const key of [...windows.keys()]) close(key)
     },
   }
-}
-
-/** The store has failed: it says so itself. */
-function onlyUnavailable(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error
 }

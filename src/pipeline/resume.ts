@@ -1,8 +1,9 @@
 // The call that an entry was made for, put together again from what the entry keeps (S36).
 import type { Call, DialectName } from '../contract/call.ts'
-import type { Entry } from '../contract/entry.ts'
+import { type Entry, inlineOf } from '../contract/entry.ts'
 
 export function callOfEntry(entry: Entry): Call {
+  const input = inlineOf(entry.payload)
   const { agent, taskId, constraints = {}, echo, deadlineUnixMs } = entry.request ?? {}
   return {
     id: entry.callId,
@@ -11,7 +12,7 @@ export function callOfEntry(entry: Entry): Call {
     namespace: entry.namespace,
     tool: entry.tool,
     operation: entry.operation,
-    ...(entry.payload !== undefined && 'inline' in entry.payload ? { input: entry.payload.inline } : {}),
+    ...(input === undefined ? {} : { input }),
     key: entry.key,
     freshId: false,
     ...(deadlineUnixMs === undefined ? {} : { deadlineUnixMs }),

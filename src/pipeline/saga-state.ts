@@ -1,5 +1,5 @@
 // What the members of a saga leave open, and what they came to that their saga has to know (S29).
-import type { Entry, EntryState } from '../contract/entry.ts'
+import { type Entry, type EntryState, isInQuestion } from '../contract/entry.ts'
 import { stateOf } from '../contract/projection.ts'
 import type { Saga } from '../contract/saga.ts'
 import type { SagaChange } from '../ledger/saga-ledger.ts'
@@ -20,15 +20,14 @@ const KNOWN: ReadonlySet<EntryState> = new Set<EntryState>([
 ])
 
 const RUNNING: ReadonlySet<EntryState> = new Set<EntryState>(['reserved', 'intended', 'sent', 'committing'])
-const IN_QUESTION: ReadonlySet<EntryState> = new Set<EntryState>(['unknown', 'reconciling', 'commit-unknown'])
 
 /** Members that stand in the way of a saga's end. Reads do nothing, so none of them does. */
 export function openMembers(members: readonly Entry[]): readonly Entry[] {
   return members.filter((entry) => !entry.readOnly && !KNOWN.has(entry.state))
 }
 
-export function isMemberInQuestion({ readOnly, state }: Entry): boolean {
-  return !readOnly && IN_QUESTION.has(state)
+export function isMemberInQuestion(entry: Entry): boolean {
+  return !entry.readOnly && isInQuestion(entry)
 }
 
 /** What a member makes of its saga. */
@@ -39,7 +38,7 @@ export interface News {
 
 export function newsOf(entry: Entry): News | 'nothing' | 'later' {
   if (RUNNING.has(entry.state)) return 'later'
-  if (IN_QUESTION.has(entry.state)) return { state: 'blocked', reason: unknownReason(entry) }
+  if (isInQuestion(entry)) return { state: 'blocked', reason: unknownReason(entry) }
   const { failure } = entry.outcome ?? {}
   const without = entry.state === 'not-done' || entry.state === 'rolled-back'
   if (!without || failure === undefined) return 'nothing'

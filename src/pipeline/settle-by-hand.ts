@@ -1,12 +1,12 @@
 // A person says whether an effect happened (S28), or that one was undone by hand (S29).
 import type { Caller } from '../contract/caller.ts'
-import type { Entry, EntryOutcome } from '../contract/entry.ts'
+import { type Entry, type EntryOutcome, isInQuestion } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { Json } from '../util/json.ts'
 import { asCompensated } from './closed-record.ts'
 import type { Kit } from './kit.ts'
-import { isInQuestion, settleUnknown } from './settle-unknown.ts'
+import { settleUnknown } from './settle-unknown.ts'
 
 export interface Verdict {
   /** `undone`: it could not be undone by a call, and a person has done it. */

@@ -1,5 +1,5 @@
 // An effect that was in question is known: by asking the tool, by a late reply, or because a person says so (S27, S28).
-import type { Entry, EntryOutcome, EntryState } from '../contract/entry.ts'
+import { type Entry, type EntryOutcome, type EntryState, IN_QUESTION } from '../contract/entry.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { MoveResult } from '../ledger/ledger.ts'
 import type { Json, JsonObject } from '../util/json.ts'
@@ -20,20 +20,17 @@ export interface Finding {
 }
 
 /** Where an entry in question goes. A commit that did not happen is prepared again. */
-const TO: Partial<Record<EntryState, Record<Finding['as'], EntryState>>> = {
+const TO: Record<(typeof IN_QUESTION)[number], Record<Finding['as'], EntryState>> = {
   unknown: { done: 'done', 'not-done': 'not-done' },
   reconciling: { done: 'done', 'not-done': 'not-done' },
   'commit-unknown': { done: 'committed', 'not-done': 'prepared' },
 }
 
-export function isInQuestion(entry: Entry): boolean {
-  return TO[entry.state] !== undefined
-}
-
 /** Durable. A conflict means that somebody else moved the entry meanwhile. */
 export async function settleUnknown(entry: Entry, finding: Finding, kit: Kit): Promise<MoveResult> {
-  const to = TO[entry.state]?.[finding.as]
-  if (to === undefined) throw new Error(`entry ${entry.id} is ${entry.state}: nothing is in question`)
+  const state = IN_QUESTION.find((one) => one === entry.state)
+  if (state === undefined) throw new Error(`entry ${entry.id} is ${entry.state}: nothing is in question`)
+  const to = TO[state][finding.as]
   const at = kit.world.clock.now()
   const outcome = outcomeOf(entry, finding, to)
   const result = { ...resultOfEntry({ ...entry, state: to, outcome }), replayed: false }

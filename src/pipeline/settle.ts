@@ -1,10 +1,11 @@
 // Stage 11: the outcome on disk, evidence chained, everybody who waits answered.
 import type { Answer } from '../contract/answer.ts'
 import { isReadOnly } from '../contract/effect.ts'
-import type { Entry, EntryOutcome, EntryState } from '../contract/entry.ts'
+import { type Entry, type EntryOutcome, type EntryState, isInQuestion } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure, stateOf } from '../contract/projection.ts'
-import { StoreUnavailable, type TimerChange } from '../store/store.ts'
+import type { TimerChange } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import { answerOf, recordOf } from './answer.ts'
 import { endedFact } from './evidence.ts'
 import { canAttach } from './handle.ts'
@@ -13,7 +14,7 @@ import { within } from './pause.ts'
 import { isUnknownToOthers } from './recall.ts'
 import { reconcileTimer } from './reconcile-timer.ts'
 import { memberSettled } from './saga-member.ts'
-import { isInQuestion, settleUnknown } from './settle-unknown.ts'
+import { settleUnknown } from './settle-unknown.ts'
 import type { CallResult, Execution, Verified } from './stages.ts'
 import {
   deadlineTimers,
@@ -62,12 +63,12 @@ async function settleWrite(state: Verified, result: CallResult, kit: Kit): Promi
           late.kind === 'written' && remembers(result) ? landLate(flight, result) : flight.release(),
         () => flight.release(),
       )
-      return unrecorded(state, result, new Error('the ledger has not taken the outcome yet'), kit)
+      return unrecorded(state, result, kit, 'the ledger has not taken the outcome yet')
     }
     if (written.kind === 'conflict') return await overtaken(state, result, kit)
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return unrecorded(state, result, error, kit)
+    onlyUnavailable(error)
+    return unrecorded(state, result, kit)
   }
   if (remembers(result)) {
     flight.land(result)
@@ -98,7 +99,7 @@ async function overtaken(state: Verified, result: CallResult, kit: Kit): Promise
     const found = { as: 'done', by: 'late-reply', output: result.output ?? null } as const
     if ((await settleUnknown(entry, found, kit)).kind === 'moved') return answerOf(state, result, kit)
   }
-  return unrecorded(state, result, new Error('another process has taken this call over'), kit)
+  return unrecorded(state, result, kit, 'another process has taken this call over')
 }
 
 /** What is asked later, where the tool can be asked and has not said anything yet (S27). */
@@ -152,8 +153,8 @@ async function settleRead(state: Verified, result: CallResult, kit: Kit): Promis
     }
     return answer
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    const failure = createFailure('intent-not-recorded', { message: error.message })
+    onlyUnavailable(error)
+    const failure = createFailure('intent-not-recorded')
     return answerOf(
       state,
       { ...failedOf(result), state: stateOf(failure, 'none'), effect: 'none', failure },
@@ -163,8 +164,9 @@ async function settleRead(state: Verified, result: CallResult, kit: Kit): Promis
 }
 
 /** The effect may have happened and its outcome is not on record: row 62, for a person to settle. */
-function unrecorded(state: Verified, result: CallResult, error: Error, kit: Kit): Answer {
-  const failure = createFailure('outcome-not-recorded', { message: error.message, harmless: false })
+function unrecorded(state: Verified, result: CallResult, kit: Kit, message?: string): Answer {
+  const why = message === undefined ? {} : { message }
+  const failure = createFailure('outcome-not-recorded', { ...why, harmless: false })
   return answerOf(state, { ...failedOf(result), state: 'unknown', effect: 'unknown', failure }, kit)
 }
 

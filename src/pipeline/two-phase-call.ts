@@ -5,7 +5,7 @@ import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { mayInvokeName } from '../governance/permit.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import { isJsonObject } from '../util/json.ts'
 import { answerOf, recordOf } from './answer.ts'
 import type { Kit } from './kit.ts'
@@ -97,9 +97,6 @@ function note(received: Received, answer: Answer, result: CallResult, kit: Kit):
     state: result.state,
     ...(result.failure === undefined ? {} : { failure: result.failure.id }),
     ...(result.entryId === undefined ? {} : { entry_id: result.entryId }),
-  }
-  const onlyUnavailable = (error: unknown) => {
-    if (!(error instanceof StoreUnavailable)) throw error
   }
   try {
     const record = recordOf(received, answer, result.entryId, kit)

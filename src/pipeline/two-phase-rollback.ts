@@ -7,7 +7,8 @@ import type { Entry, EntryOutcome } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { MoveResult } from '../ledger/ledger.ts'
-import { StoreUnavailable, type TimerChange } from '../store/store.ts'
+import type { TimerChange } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { runErrand } from './errand.ts'
 import type { Kit } from './kit.ts'
@@ -49,8 +50,8 @@ export async function rollbackEntry(entry: Entry, caller: Caller, kit: Kit): Pro
   try {
     begun = await beginRollback(entry, 'rolled-back', BACKUP_MS, kit)
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return createFailure('intent-not-recorded', { message: error.message })
+    onlyUnavailable(error)
+    return createFailure('intent-not-recorded')
   }
   if (begun.kind === 'conflict') {
     const now = begun.entry ?? (await kit.ledger.find(entry.scope, entry.key))

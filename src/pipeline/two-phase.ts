@@ -11,7 +11,7 @@ import type { Entry, EntryOutcome } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { serialize } from '../ledger/fingerprint.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Reply, Success } from '../transport/transport.ts'
 import { sha256Hex } from '../util/canonical.ts'
 import { errorPlace } from '../util/error-place.ts'
@@ -19,7 +19,7 @@ import type { AttemptOutcome } from './attempt.ts'
 import { runErrand } from './errand.ts'
 import type { Kit } from './kit.ts'
 import { reconcileTimer } from './reconcile-timer.ts'
-import { isInQuestion, settleUnknown } from './settle-unknown.ts'
+import { settleUnknown } from './settle-unknown.ts'
 import { commitRefusal } from './two-phase-check.ts'
 import { deadlineLeft, NO_OUTCOME, phaseFact, pinnedPhases, told } from './two-phase-entry.ts'
 
@@ -37,7 +37,7 @@ export async function commitEntry(
   const pinned = pinnedPhases(entry, kit)
   if (pinned === undefined) throw new Error(`entry ${entry.id} was checked and has no build`)
   if (!kit.ledger.maySend) {
-    return createFailure('intent-not-recorded', { message: kit.ledger.failed?.message ?? LEASE_ENDS })
+    return createFailure('intent-not-recorded')
   }
   let begun: Awaited<ReturnType<Kit['ledger']['move']>>
   let known: CallRecord | undefined
@@ -51,8 +51,8 @@ export async function commitEntry(
       timers: [{ kind: 'commit-deadline', subject: entry.id }],
     })
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return createFailure('intent-not-recorded', { message: error.message })
+    onlyUnavailable(error)
+    return createFailure('intent-not-recorded')
   }
   if (begun.kind === 'moved') return send(begun.entry, known, pinned.target, pinned.phases, kit)
   // Somebody was faster: what it made of the entry says why this one may not.
@@ -61,8 +61,6 @@ export async function commitEntry(
     throw new Error(`entry ${entry.id} is gone, or refuses a change of its own revision`)
   return commitEntry(now, caller, token, kit)
 }
-
-const LEASE_ENDS = 'too little is left of the lease of this process; nothing was sent'
 
 async function send(
   entry: Entry,
@@ -90,10 +88,10 @@ async function send(
   try {
     return await settle(entry, known, outcome, startedAt, target, phases, kit)
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+    onlyUnavailable(error)
     // The next life of the process finds it committing, and asks the tool or a person.
     const row = outcome.sent ? 'outcome-not-recorded' : 'intent-not-recorded'
-    return createFailure(row, { message: error.message, harmless: !outcome.sent })
+    return createFailure(row, { harmless: !outcome.sent })
   }
 }
 
@@ -222,11 +220,11 @@ async function settleLate(
   if (reply.kind !== 'success' || !isAsPromised(reply, target, phases)) return false
   try {
     const now = await kit.ledger.find(entry.scope, entry.key)
-    if (now === undefined || now.state !== 'commit-unknown' || !isInQuestion(now)) return false
+    if (now?.state !== 'commit-unknown') return false
     const output = reply.output === null ? {} : { output: reply.output }
     return (await settleUnknown(now, { as: 'done', by: 'late-reply', ...output }, kit)).kind === 'moved'
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+    onlyUnavailable(error)
     return false
   }
 }

@@ -3,7 +3,7 @@ import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Call } from '../contract/call.ts'
 import { traceOf } from '../contract/dialect/decoding.ts'
 import type { EffectState } from '../contract/effect.ts'
-import { EFFECT_OF_STATE, type Entry, type EntryState, type Payload } from '../contract/entry.ts'
+import { EFFECT_OF_STATE, type Entry, type EntryState, inlineOf } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
@@ -136,8 +136,4 @@ export function undoRefusal(
       },
     }),
   }
-}
-
-function inlineOf(payload: Payload | undefined): Json | undefined {
-  return payload !== undefined && 'inline' in payload ? payload.inline : undefined
 }

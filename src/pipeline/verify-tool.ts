@@ -6,13 +6,11 @@ import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure, isRepeatHarmless } from '../contract/projection.ts'
 import { mayInvokeName, permit } from '../governance/permit.ts'
-import { serialize, toolKeyOf } from '../ledger/fingerprint.ts'
 import type { ResolvedOperation } from '../resource/resolved-tool.ts'
-import { Abort } from '../util/abort.ts'
 import { canonicalJson } from '../util/canonical.ts'
-import type { Json } from '../util/json.ts'
 import { runAttempt } from './attempt.ts'
 import type { Kit } from './kit.ts'
+import { sendAbout } from './send-about.ts'
 
 export type Probe =
   | { readonly kind: 'ready'; readonly target: CatalogTool; readonly operation: ResolvedOperation }
@@ -81,28 +79,11 @@ export async function sendTwice(
     type: 'tool.probed',
     body: { entry_id: entry.id, tool: entry.tool, digest: entry.digest, attempt: entry.attempts + 1 },
   })
-  const input: Json | undefined =
-    entry.payload !== undefined && 'inline' in entry.payload ? entry.payload.inline : undefined
-  const { timeoutMs } = operation
+  const again = { ...entry, attempts: entry.attempts + 1 }
   const { reply } = await runAttempt(
     transport,
-    (abort) => ({
-      callId: entry.callId,
-      requestId: entry.requestId,
-      tool: target.tool,
-      operation,
-      input,
-      text: serialize(input),
-      key: toolKeyOf(entry.scope, entry.key),
-      attempt: entry.attempts + 1,
-      namespace: entry.namespace,
-      actor: entry.caller.actor,
-      trace: entry.trace,
-      timeoutMs,
-      deadlineUnixMs: Math.floor(kit.world.clock.now() + timeoutMs),
-      abort,
-    }),
-    new Abort(),
+    (abort) => sendAbout(again, target.tool, operation, operation.timeoutMs, abort, kit.world),
+    kit.stopping,
     () => {},
     kit.world,
     { maySend: () => kit.ledger.maySend },

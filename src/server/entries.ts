@@ -1,5 +1,5 @@
 // Effects about which something is left to do or to find out, for people who look after them.
-import type { EntryState } from '../contract/entry.ts'
+import { type EntryState, NEEDS_A_LOOK } from '../contract/entry.ts'
 import { failureRow } from '../contract/failures.ts'
 import { fixOf } from '../contract/projection.ts'
 import type { OpenEntry } from '../runtime-api.ts'
@@ -26,9 +26,6 @@ const OPEN_ENTRY_STATES = [
   'compensation-failed',
 ] as const satisfies readonly EntryState[]
 
-/** Nobody knows what became of these, or they could not be undone. */
-const IN_QUESTION: readonly EntryState[] = ['unknown', 'reconciling', 'commit-unknown', 'compensation-failed']
-
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 200
 
@@ -41,7 +38,7 @@ export function entryRoutes(edge: Edge): readonly Route[] {
       whileDraining: true,
       async handle({ request, reply, caller }) {
         const query = readQuery(request.query, ['limit', 'cursor'], ['state'])
-        const states = readList(request.query, 'state', OPEN_ENTRY_STATES) ?? IN_QUESTION
+        const states = readList(request.query, 'state', OPEN_ENTRY_STATES) ?? NEEDS_A_LOOK
         const limit = readCount('limit', query.limit, PAGE_DEFAULT, PAGE_MAX)
         const before = query.cursor === undefined ? undefined : decodeCursor('entries', query.cursor, isUuid)
         const { rows, next_cursor } = await pageOf(
@@ -55,13 +52,13 @@ export function entryRoutes(edge: Edge): readonly Route[] {
       doc: {
         operationId: 'listEntries',
         summary: 'List effects that are open, newest first',
-        description: `Without \`state\`: ${IN_QUESTION.join(', ')}. Other callers than the admin see their own.`,
+        description: `Without \`state\`: ${NEEDS_A_LOOK.join(', ')}. Other callers than the admin see their own.`,
         tags: ['calls'],
         parameters: [
           parameter('query', 'state', 'A state; may be repeated.', {
             type: 'array',
             items: { enum: OPEN_ENTRY_STATES },
-            default: IN_QUESTION,
+            default: NEEDS_A_LOOK,
           }),
           parameter('query', 'limit', 'Entries on one page.', {
             type: 'integer',

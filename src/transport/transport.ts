@@ -46,7 +46,7 @@ export interface Send {
 export interface AttemptSink {
   /** Before the first byte may leave. Exact: never called when nothing left, always before anything did. */
   sending(): void
-  /** The tool took the work on and can be asked for it by this handle, also after a crash. */
+  /** The tool took the work on and can be asked for it by this handle, also after a crash. Once in an attempt. */
   accepted(handle: JsonObject): void
   progress(fact: JsonObject): void
   chunk(part: Json): void

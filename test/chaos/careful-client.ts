@@ -50,6 +50,8 @@ export interface ClientCounts {
 
 /** How long a client listens before it takes the connection for lost. */
 const LISTEN_MS = 5_000
+const SHOW_TRIES = 20
+const SHOW_AGAIN_MS = 250
 
 /** An outcome that asking again must not change: anything else may be asked again. */
 export function isDecided(told: Told | undefined): boolean {
@@ -155,10 +157,18 @@ export class CarefulClient {
     this.counts.actions[what] = (this.counts.actions[what] ?? 0) + 1
   }
 
-  /** The call as the server shows it; undefined where it knows none. */
+  /** The call as a server shows it; undefined where it knows none. One that was fenced comes back in a moment. */
   async show(callId: string): Promise<CallReply | undefined> {
-    const got = await this.#send('GET', `/v1/calls/${callId}`, undefined, {})
-    return got.status === 404 ? undefined : readCallReply({}, got)
+    for (let tries = 1; ; tries++) {
+      try {
+        const got = await this.#send('GET', `/v1/calls/${callId}`, undefined, {})
+        if (got.status !== 503) return got.status === 404 ? undefined : readCallReply({}, got)
+      } catch (error) {
+        if (tries >= SHOW_TRIES) throw error
+      }
+      if (tries >= SHOW_TRIES) throw new Error(`no server shows call ${callId}`)
+      await sleep(SHOW_AGAIN_MS)
+    }
   }
 
   async #exchange(path: string, body: JsonObject, headers: Readonly<Record<string, string>> = {}) {

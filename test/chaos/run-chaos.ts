@@ -64,6 +64,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     options.say(`${rounds} incidents are over; everything is let calm down`)
     await stack.calm()
     await sleep(HOLD_MS)
+    // One that was frozen past its lease may have noticed only now, and be on its way back.
+    for (const victim of stack.victims.values()) await victim.start()
     const unknown = countUnknowns(client.intents)
     await decideAll(client, stack, options)
     const findings = await findAll(client, stack, lost)

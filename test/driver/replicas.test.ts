@@ -8,7 +8,15 @@ import type { CallerDoor, Runtime } from '../../src/runtime-api.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { EVERYTHING, FENCING, NATURAL, type SteeredTool, steeredTool, WRITE } from '../pipeline/harness.ts'
+import {
+  EVERYTHING,
+  FENCING,
+  NATURAL,
+  READ,
+  type SteeredTool,
+  steeredTool,
+  WRITE,
+} from '../pipeline/harness.ts'
 import { until } from '../pipeline/until.ts'
 
 const LEASE_MS = 400
@@ -110,6 +118,34 @@ test('S13: of two replicas that claim one key at the same moment one sends, and 
     )
     assert.equal(pay.sends.length, round + 1)
   }
+})
+
+test('S34: a read that one replica has accepted and still runs is shown as running by the others', async (t) => {
+  const look = steeredTool('look', READ)
+  const reply = Promise.withResolvers<unknown>()
+  look.behave(() => reply.promise)
+  const start = place(t, [look])
+  const [a, b] = [await start(), await start()]
+  await Promise.all([ready(a), ready(b)])
+  const owner = a.door.start({ tool: 'look', idempotencyKey: 'k' })
+  await owner.accepted()
+  await until(() => look.sends.length === 1)
+  const shown = await b.door.getCall(owner.id)
+  assert.deepEqual(
+    [shown?.state, shown?.answer?.final, shown?.answer?.failure],
+    ['running', false, undefined],
+  )
+  assert.deepEqual(
+    (await b.door.listCalls({ limit: 10 })).map(({ id, state }) => [id, state]),
+    [[owner.id, 'running']],
+  )
+  reply.resolve('seen')
+  assert.equal((await owner.answer()).state, 'succeeded')
+  const ended = await until(async () => {
+    const now = await b.door.getCall(owner.id)
+    return now?.state === 'running' ? undefined : now
+  })
+  assert.deepEqual([ended.state, ended.answer?.output], ['succeeded', 'seen'])
 })
 
 test('S35: what a frozen replica left is taken over after its lease, and it can neither send nor settle any more', async (t) => {

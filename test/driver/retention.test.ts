@@ -4,9 +4,10 @@ import { describe, it } from 'node:test'
 import { createRetention, retentionPolicy } from '../../src/driver/retention.ts'
 import type { DriverKit } from '../../src/driver/timers.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { Abort } from '../../src/util/abort.ts'
 import { newLife } from '../store/fixture.ts'
 
-async function sweep(evidenceMs: number | undefined, rows: number[]) {
+async function sweep(evidenceMs: number | undefined, rows: number[], stopping = new Abort()) {
   const world = newLife()
   const store = await createMemoryStore({ world })
   const asked: number[] = []
@@ -16,7 +17,7 @@ async function sweep(evidenceMs: number | undefined, rows: number[]) {
   })
   const dueAt = world.clock.now() - 60_000
   const timer = { namespace: '', kind: 'retention', subject: '', dueAt, data: {} } as const
-  const end = await retention(timer, { world, store } as unknown as DriverKit)
+  const end = await retention(timer, { world, store, stopping } as unknown as DriverKit)
   await store.close()
   return { asked, dueAt, end }
 }
@@ -29,7 +30,19 @@ describe('retention of evidence', () => {
       Array(4).fill(dueAt - 5_000),
       'as of when it was due, whatever the clock says by now',
     )
-    assert.equal(end.kind, 'again')
+    assert.deepEqual(end, { kind: 'again', inMs: 3_600_000 })
+  })
+
+  it('S18: what has to stop is due again at once, for whoever is there then', async () => {
+    const stopping = new Abort()
+    const rows = [200, 200]
+    rows.shift = () => {
+      stopping.abort('shutdown')
+      return 200
+    }
+    const { asked, end } = await sweep(5_000, rows, stopping)
+    assert.equal(asked.length, 1, 'it does not go on')
+    assert.deepEqual(end, { kind: 'again', inMs: 0 })
   })
 
   it('S39: keeps it for good where nothing is said', async () => {

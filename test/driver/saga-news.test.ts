@@ -6,6 +6,7 @@ import type { SagaResult } from '../../src/runtime-api.ts'
 import type { LedgerWrite, Store } from '../../src/store/store.ts'
 import { ToolError } from '../../src/transport/tool-error.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
+import { until } from '../pipeline/until.ts'
 import {
   cancel,
   type Life,
@@ -126,6 +127,32 @@ test('S29: a member that joins and fails while its saga is being completed is no
   await driveOn(life, begun.shared)
   assert.equal((await saga(life)).state, 'aborted')
   assert.deepEqual(undone(begun.undo.log), ['flight'])
+})
+
+test('S29: a member whose intent is on record too late to be sent is not lost', async (t) => {
+  const late = Promise.withResolvers<void>()
+  const { life, booking } = await trip(t, {
+    through: (store) =>
+      before(
+        store,
+        (write) => write.entry?.kind === 'insert',
+        () => late.promise,
+      ),
+  })
+  const answer = await life.call({
+    tool: 'book',
+    input: { what: 'flight', how: 'works' },
+    saga: 'trip',
+    timeoutMs: 100,
+  })
+  assert.equal(answer.state, 'running', 'nobody knows yet whether it is on record')
+  late.resolve()
+  const closed = { namespace: OWNER.namespace, saga: 'trip', states: ['not-done'], limit: 1 } as const
+  await until(async () => (await life.store.entries.list(closed)).length === 1)
+  await life.drive()
+  const { state, reason } = await saga(life)
+  assert.deepEqual([state, booking.log], ['blocked', []])
+  assert.match(reason, /timeout-before-send/)
 })
 
 test('S29: a member that fails for good while its saga is stopped aborts it once that is decided', async (t) => {

@@ -7,7 +7,8 @@ import { type TestContext, test } from 'node:test'
 import { createRuntime, createWorld } from '../../src/runtime.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { type LedgerStore, type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { EVERYTHING, READ, settleDown, steeredTool, WRITE } from './harness.ts'
+import { failingStore } from './failing-store.ts'
+import { EVERYTHING, READ, runtimeWith, settleDown, steeredTool, WRITE } from './harness.ts'
 
 /** A real store whose write verbs are counted, and fail when told to. */
 async function watchedStore(t: TestContext) {
@@ -98,6 +99,30 @@ test('When the outcome of an effect cannot be written, the caller is told that i
     [answer.failure?.id, answer.failure?.retryable, answer.effect, answer.final],
     ['outcome-not-recorded', false, 'unknown', false],
   )
+})
+
+test('S37: an intent or a suspension of which nobody knows whether it is on disk leaves its call open', async (t) => {
+  const world = createWorld()
+  t.after(() => world.network.destroy())
+  const { store, failing } = await failingStore(world)
+  const write = steeredTool('write', WRITE)
+  const asks = steeredTool('asks', {
+    ...WRITE,
+    approval_triggers: [{ field: '/amount', op: 'gt', value: 1 }],
+  })
+  const { door } = await runtimeWith(t, [write, asks], { world, store: { kind: 'given', store } })
+  for (const [tool, kept] of [
+    ['write', 'intended'],
+    ['asks', 'awaiting-approval'],
+  ] as const) {
+    failing.add('unheard')
+    const answer = await door.call({ tool, input: { amount: 2 } })
+    failing.clear()
+    assert.deepEqual([answer.state, answer.final, answer.failure], ['running', false, undefined], tool)
+    const [entry] = await store.entries.list({ namespace: 'default', states: [kept], limit: 1 })
+    assert.equal(entry?.callId, answer.callId, `${tool}: it was there`)
+  }
+  assert.deepEqual([write.sends, asks.sends], [[], []])
 })
 
 test('S37: once the store has failed, reads are refused, too, and the runtime is not ready', async (t) => {

@@ -39,7 +39,6 @@ export function renew(
     .map((life) => ({
       epoch: life.epoch,
       ordinal: life.ordinal,
-      alive: true,
       seen: life.seen,
       over: life.over,
     }))

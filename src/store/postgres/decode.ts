@@ -3,8 +3,8 @@ import type { Answer } from '../../contract/answer.ts'
 import type { CallRecord } from '../../contract/call.ts'
 import type { Entry, EntryState } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
+import type { FixedPart } from '../entry-fixed.ts'
 import type { DueTimer, TimerKind } from '../store.ts'
-import type { FixedPart } from './encode.ts'
 
 export type DbRow = Readonly<Record<string, unknown>>
 

@@ -2,11 +2,12 @@
 // into text once, when the write is made, and the text is sent again as it is when a batch has to be applied again.
 import { isOutcome } from '../../contract/answer.ts'
 import type { CallRecord } from '../../contract/call.ts'
-import { ENTRY_STATES, type Entry, type EntryState } from '../../contract/entry.ts'
+import { ENTRY_STATES, type EntryState } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
 import { isLegalPath } from '../../contract/transitions.ts'
 import { sha256Hex } from '../../util/canonical.ts'
 import type { StoreOp } from '../assemble-store.ts'
+import { fixedPart } from '../entry-fixed.ts'
 import { firstIdentityAt, insertProblem, isKeepable, isSettled, startsAttempt } from '../entry-rule.ts'
 import type { EvidenceText } from '../evidence-chain.ts'
 import {
@@ -114,20 +115,6 @@ function encodeInsert(insert: EntryInsert): EncodedInsert {
   if (problem !== undefined) throw new IllegalWrite(problem)
   const { entry, uniqueSince } = insert
   const slot = slotOf(entry.scope, entry.key)
-  const fixed: FixedPart = {
-    requestId: entry.requestId,
-    dialect: entry.dialect,
-    tool: entry.tool,
-    version: entry.version,
-    digest: entry.digest,
-    operation: entry.operation,
-    readOnly: entry.readOnly,
-    caller: entry.caller,
-    payloadHash: entry.payloadHash,
-    fingerprint: entry.fingerprint,
-    fingerprintFields: entry.fingerprintFields,
-    trace: entry.trace,
-  }
   const row = rowOf({
     slot,
     namespace: entry.namespace,
@@ -149,7 +136,7 @@ function encodeInsert(insert: EntryInsert): EncodedInsert {
     saga: entry.saga,
     actor: entry.caller.actor,
     outcome: textOf(entry.outcome),
-    fixed: JSON.stringify(fixed),
+    fixed: JSON.stringify(fixedPart(entry)),
     request: textOf(entry.request),
     payload: textOf(entry.payload),
   })
@@ -161,22 +148,6 @@ function encodeInsert(insert: EntryInsert): EncodedInsert {
 }
 
 /** What never changes in an entry. */
-export type FixedPart = Pick<
-  Entry,
-  | 'requestId'
-  | 'dialect'
-  | 'tool'
-  | 'version'
-  | 'digest'
-  | 'operation'
-  | 'readOnly'
-  | 'caller'
-  | 'payloadHash'
-  | 'fingerprint'
-  | 'fingerprintFields'
-  | 'trace'
->
-
 /** The states that a path can begin in are part of the row: the database itself refuses all others. */
 function encodeUpdate(update: EntryUpdate): EncodedUpdate {
   const { scope, key, revision, path, set } = update

@@ -187,7 +187,7 @@ export async function renewLife(
     'lives',
     'select epoch, ordinal, seen, over from writ.life where not ended order by ordinal',
   )
-  return rows.map((row) => ({ ...row, alive: true, over: JSON.parse(row.over) }))
+  return rows.map((row) => ({ ...row, over: JSON.parse(row.over) }))
 }
 
 const FREE_TIMERS = 'update writ.timer set claimed_by = null where claimed_by = any ($1::text[])'

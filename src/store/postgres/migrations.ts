@@ -1,22 +1,16 @@
 // Brings the database to the schema of this build: numbered files, each once, in order, in one transaction.
 //
 // Several replicas may start at once: the first takes an advisory lock and migrates, the others wait and find it done.
-import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
+import { newerSchema, readMigrations } from '../read-migrations.ts'
 import { StoreUnavailable } from '../store.ts'
 
 /** First half of every advisory lock of Writ with two numbers: 'WRIT'. */
 export const LOCK_SPACE = 0x57524954
 const MIGRATION_LOCK = 1
 
-interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly sql: string
-}
-
 export async function migrate(client: pg.Client): Promise<void> {
-  const migrations = readMigrations()
+  const migrations = readMigrations(new URL('./migration/', import.meta.url))
   if ((await schemaVersion(client, migrations.length)) === migrations.length) return
   await client.query('begin isolation level read committed')
   try {
@@ -67,20 +61,5 @@ async function schemaVersion(client: pg.Client, known: number): Promise<number> 
   )
   const version = rows[0]?.version ?? 0
   if (version <= known) return version
-  throw new StoreUnavailable(
-    `the database has schema ${version}, this build of Writ knows schemas up to ${known}: ` +
-      'start the newer Writ that wrote it, or restore a backup from before the upgrade',
-  )
-}
-
-function readMigrations(): Migration[] {
-  const folder = new URL('./migration/', import.meta.url)
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-  return names.map((name, index) => {
-    const version = Number.parseInt(name, 10)
-    if (version !== index + 1) throw new Error(`migration ${name} should have the number ${index + 1}`)
-    return { version, name, sql: readFileSync(new URL(name, folder), 'utf8') }
-  })
+  throw new StoreUnavailable(newerSchema(version, known))
 }

@@ -1,5 +1,6 @@
 // An entry as it is kept: a small row that changes, and a body that is written once.
 import type { Entry, EntryState } from '../../contract/entry.ts'
+import { type FixedPart, fixedPart } from '../entry-fixed.ts'
 import { firstIdentityAt, insertProblem, isSettled } from '../entry-rule.ts'
 import { type EntryInsert, type EntryUpdate, IllegalWrite } from '../store.ts'
 import { checked, type Row, textOf } from './row.ts'
@@ -28,20 +29,6 @@ export function encodeInsert(insert: EntryInsert): EncodedInsert {
   const problem = insertProblem(insert)
   if (problem !== undefined) throw new IllegalWrite(problem)
   const { entry } = insert
-  const fixed: FixedPart = {
-    requestId: entry.requestId,
-    dialect: entry.dialect,
-    tool: entry.tool,
-    version: entry.version,
-    digest: entry.digest,
-    operation: entry.operation,
-    readOnly: entry.readOnly,
-    caller: entry.caller,
-    payloadHash: entry.payloadHash,
-    fingerprint: entry.fingerprint,
-    fingerprintFields: entry.fingerprintFields,
-    trace: entry.trace,
-  }
   const row = [
     entry.namespace,
     entry.scope,
@@ -62,25 +49,9 @@ export function encodeInsert(insert: EntryInsert): EncodedInsert {
     entry.saga ?? null,
     firstIdentityAt(entry) ?? null,
   ]
-  const body = [JSON.stringify(fixed), textOf(entry.payload), textOf(entry.request)]
+  const body = [JSON.stringify(fixedPart(entry)), textOf(entry.payload), textOf(entry.request)]
   return ['insert', checked(row, 'entry'), body, entry.identity ?? null, insert.uniqueSince ?? null]
 }
-
-type FixedPart = Pick<
-  Entry,
-  | 'requestId'
-  | 'dialect'
-  | 'tool'
-  | 'version'
-  | 'digest'
-  | 'operation'
-  | 'readOnly'
-  | 'caller'
-  | 'payloadHash'
-  | 'fingerprint'
-  | 'fingerprintFields'
-  | 'trace'
->
 
 export function encodeUpdate(update: EntryUpdate): EncodedUpdate {
   const { epoch, attempts, outcome, settledAt, callId, cancelRequested, approvalId, identityAt } = update.set

@@ -62,7 +62,6 @@ export function createLifeWriter(db: DatabaseSync): LifeWriter {
       return rows.map(([one, ordinal, seen, json]) => ({
         epoch: one,
         ordinal,
-        alive: true,
         seen,
         over: JSON.parse(json),
       }))

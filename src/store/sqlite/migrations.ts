@@ -1,24 +1,15 @@
 // Brings a database to the schema of this build: numbered files, each once, in order, in one transaction.
-import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-
-interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly sql: string
-}
+import { type Migration, newerSchema, readMigrations } from '../read-migrations.ts'
 
 /** Safe while others open the same file: the version is read and the schema written under the write lock. */
 export function migrate(db: DatabaseSync): void {
-  const migrations = readMigrations()
+  const migrations = ownMigrations()
   db.exec('begin immediate')
   try {
     const version = schemaVersion(db)
     if (version > migrations.length) {
-      throw new Error(
-        `the database has schema ${version}, this build of Writ knows schemas up to ${migrations.length}: ` +
-          'start the newer Writ that wrote it, or restore a backup from before the upgrade',
-      )
+      throw new Error(newerSchema(version, migrations.length))
     }
     const add = db.prepare('insert into writ_schema (version, name) values (?, ?)')
     for (const migration of migrations.slice(version)) {
@@ -34,7 +25,7 @@ export function migrate(db: DatabaseSync): void {
 
 /** The schema that this build writes. */
 export function latestSchema(): number {
-  return readMigrations().length
+  return ownMigrations().length
 }
 
 /** 0 for a new file. A file that another program filled is left alone. */
@@ -49,14 +40,6 @@ function schemaVersion(db: DatabaseSync): number {
   return Number(db.prepare('select coalesce(max(version), 0) as version from writ_schema').get()?.version)
 }
 
-function readMigrations(): Migration[] {
-  const folder = new URL('./migration/', import.meta.url)
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-  return names.map((name, index) => {
-    const version = Number.parseInt(name, 10)
-    if (version !== index + 1) throw new Error(`migration ${name} should have the number ${index + 1}`)
-    return { version, name, sql: readFileSync(new URL(name, folder), 'utf8') }
-  })
+function ownMigrations(): readonly Migration[] {
+  return readMigrations(new URL('./migration/', import.meta.url))
 }

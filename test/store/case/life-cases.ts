@@ -91,7 +91,6 @@ export const lifeCases: readonly StoreCase[] = [
       assert.deepEqual(old, {
         epoch: world.epoch,
         ordinal,
-        alive: true,
         seen: ordinal,
         over: { 'tool:mail': 2 },
       })

@@ -1,0 +1,39 @@
+// A send about an entry that is on record, for whoever has no call to make it from: put together from what it keeps.
+import { type Entry, inlineOf } from '../contract/entry.ts'
+import { serialize, toolKeyOf } from '../ledger/fingerprint.ts'
+import type { ResolvedOperation, ResolvedTool } from '../resource/resolved-tool.ts'
+import type { Send } from '../transport/transport.ts'
+import type { Abort } from '../util/abort.ts'
+import type { World } from '../util/world.ts'
+
+export function sendAbout(
+  entry: Entry,
+  tool: ResolvedTool,
+  operation: ResolvedOperation,
+  timeoutMs: number,
+  abort: Abort,
+  world: World,
+): Send {
+  const { agent, taskId, constraints, echo } = entry.request ?? {}
+  const input = inlineOf(entry.payload)
+  return {
+    callId: entry.callId,
+    requestId: entry.requestId,
+    tool,
+    operation,
+    input,
+    text: serialize(input),
+    key: toolKeyOf(entry.scope, entry.key),
+    attempt: entry.attempts,
+    namespace: entry.namespace,
+    actor: entry.caller.actor,
+    ...(agent === undefined ? {} : { agent }),
+    ...(taskId === undefined ? {} : { taskId }),
+    trace: entry.trace,
+    ...(constraints === undefined ? {} : { constraints }),
+    ...(echo === undefined ? {} : { echo }),
+    timeoutMs,
+    deadlineUnixMs: Math.floor(world.clock.now() + timeoutMs),
+    abort,
+  }
+}
