@@ -16,7 +16,7 @@ const effect = { class: 'external-communication' } as const
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'writ-saga-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
+  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
   return path
 }
 

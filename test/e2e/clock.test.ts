@@ -75,7 +75,7 @@ function openStore(
 ) {
   if (kind === 'memory') return createMemoryStore({ world })
   const folder = mkdtempSync(join(tmpdir(), 'writ-clock-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return createSqliteStore({ world, path: join(folder, 'writ.db') })
 }
 

@@ -113,6 +113,6 @@ test('S26: a commit at each moment of failure, in memory', (t) => runCommits(t, 
 
 test('S26: a commit at each moment of failure, on disk', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-commit-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return runCommits(t, { kind: 'sqlite', path: join(folder, 'writ.db') })
 })

@@ -177,6 +177,6 @@ test('S22 to S24: each effect class at each moment of failure, in memory', (t) =
 
 test('S22 to S24: each effect class at each moment of failure, on disk', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-matrix-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return runMatrix(t, { kind: 'sqlite', path: join(folder, 'writ.db') })
 })

@@ -136,7 +136,7 @@ test('S37: once the store has failed, reads are refused, too, and the runtime is
 
 test('A runtime that closes lets calls end, refuses new ones, and leaves what it must abort as unknown', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-close-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'writ.db')
   const slow = steeredTool('slow', WRITE)
   const stuck = steeredTool('stuck', WRITE)

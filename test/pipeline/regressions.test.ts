@@ -78,7 +78,7 @@ test('a call that joined a write and was cut off by a crash is told that the eff
 
 test('an entry that failed retryably and now needs approval waits for it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-suspend-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const effect = {
     class: 'external-communication',
     identity: { fields: ['/id'], on_repeat: 'approve' },
@@ -140,7 +140,7 @@ test('operations may be named like what every object has', async (t) => {
 
 test('S52: a second runtime on the same database is refused, and the first goes on', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-lock-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = { kind: 'sqlite', path: join(folder, 'writ.db') } as const
   const pay = steeredTool('pay', WRITE)
   const first = await createRuntime({ store, tools: [pay.definition] })
@@ -154,7 +154,7 @@ test('S52: a second runtime on the same database is refused, and the first goes 
 
 test('a runtime that cannot start lets go of what it had opened', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'writ-start-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = { kind: 'sqlite', path: join(folder, 'writ.db') } as const
   const broken = defineTool({ name: 'not a name', handler: () => null })
   await assert.rejects(createRuntime({ store, tools: [broken] }), /no valid name/)

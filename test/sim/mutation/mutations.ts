@@ -28,7 +28,7 @@ export const MISSED_AT: Readonly<Record<string, number>> = {
   'erased-key-is-expired': 233,
   'unknown-is-never-erased': 280,
   'keyed-only-while-remembered': 53,
-  'deadline-in-the-loop': 170,
+  'deadline-in-the-loop': 442,
   'retry-after-is-kept': 11,
   'deadlines-are-monotonic': 102,
   'only-declared-errors-are-harmless': 53,
