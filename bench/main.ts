@@ -1,5 +1,5 @@
 // npm run bench: what governance costs, as ratios against the direct call in the same run.
-// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=ledger` for that alone.
+// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=calls|policy|cedar|ledger` for one part.
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,9 +9,11 @@ import { createLocalAdmin } from '../src/contract/caller.ts'
 import { defineTool } from '../src/define-tool.ts'
 import { createRuntime } from '../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../src/runtime-api.ts'
+import { cedarBench } from './cedar.ts'
 import { fdatasyncP50Us } from './disk.ts'
 import { ledgerBench } from './ledger.ts'
 import { type Contestant, type Measured, measure, print } from './measure.ts'
+import { policyBench } from './policy.ts'
 
 const IN_FLIGHT = [1, 16, 64]
 const input = { query: 'latest market analysis', limit: 10 }
@@ -20,16 +22,20 @@ const quick = process.argv.includes('--quick')
 /** Also up to a million entries in the ledger. */
 const large = process.argv.includes('--large')
 const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length)
+const wants = (part: string) => only === undefined || only === part
 const scale = (calls: number) => (quick ? Math.ceil(calls / 10) : calls)
 
 async function main(): Promise<void> {
   console.log(`node ${process.version}, fdatasync p50 ${fdatasyncP50Us(folder).toFixed(0)} us`)
-  if (only !== 'ledger') await native()
+  if (wants('calls')) await native()
+  if (wants('policy')) policyBench({ quick })
+  if (wants('cedar')) cedarBench({ quick })
+  if (!wants('calls') && !wants('ledger')) return
   const peer = start('./peer.ts', [])
   try {
     const endpoint = `http://127.0.0.1:${await first(peer)}/tool`
-    if (only !== 'ledger') await http(endpoint)
-    await ledgerBench({ folder, endpoint, quick, large })
+    if (wants('calls')) await http(endpoint)
+    if (wants('ledger')) await ledgerBench({ folder, endpoint, quick, large })
   } finally {
     peer.disconnect()
   }

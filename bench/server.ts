@@ -1,7 +1,7 @@
 // A Writ server in a process of its own, as the HTTP benchmarks call it.
 
+import { createAdminTokenAuth } from '../src/identity/admin-token.ts'
 import { createRuntime, createWorld } from '../src/runtime.ts'
-import { createAdminTokenAuth } from '../src/server/admin-token.ts'
 import { createServer } from '../src/server/server.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
 

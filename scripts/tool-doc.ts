@@ -1,7 +1,9 @@
 // Writes docs/reference/tool.md from the field table. `node scripts/tool-doc.ts`
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FIELDS, type FieldRow } from '../src/resource/field-table.ts'
+import type { FieldRow } from '../src/resource/field-row.ts'
+import { FIELDS } from '../src/resource/field-table.ts'
+import { renderFieldTable } from './field-table-doc.ts'
 
 export const TOOL_DOC = join(import.meta.dirname, '..', 'docs', 'reference', 'tool.md')
 
@@ -29,7 +31,7 @@ const SECTIONS: readonly Section[] = [
       'spec.risk_level',
       'spec.auth',
       'spec.permission_class',
-      'spec.approval_triggers',
+      'spec.approval',
       'spec.data_classification',
       'spec.egress',
       'spec.grants',
@@ -154,7 +156,8 @@ status listed in its \`done\`.
 - a schema that refers outside of itself, or whose pattern the linear engine cannot run
 - an allowed-origins list that does not cover the endpoint, or the address of a named operation
 - another effect, identity or endpoint origin under the same version, also of a named operation: raise the version
-- in profile \`production\`: \`irreversible\` or \`financial-high-impact\` without \`identity\`, loopback endpoints, plaintext gRPC, programs on the host
+- in profile \`production\`: \`irreversible\`, \`financial-high-impact\` or \`administrative\` without any approval rule that concerns it
+  (its own \`approval_triggers\`, a ToolPermission or an AgentPolicy) and without \`approval_waiver\`; \`irreversible\` or \`financial-high-impact\` without \`identity\`, loopback endpoints, plaintext gRPC, programs on the host
 `
 
 export function renderToolDoc(): string {
@@ -165,9 +168,7 @@ export function renderToolDoc(): string {
       `## ${title}`,
       ...(section?.intro === undefined ? [] : ['', section.intro]),
       '',
-      '| field | type | default | also read as | source | enforced | meaning |',
-      '|---|---|---|---|---|---|---|',
-      ...rows.map(renderRow),
+      renderFieldTable(rows),
       '',
     ].join('\n')
   })
@@ -177,30 +178,6 @@ export function renderToolDoc(): string {
 function sectionOf(row: FieldRow): Section | undefined {
   return SECTIONS.find((section) => section.prefixes.some((prefix) => row.path.startsWith(prefix)))
 }
-
-function renderRow(row: FieldRow): string {
-  const aliases = row.aliases.map(({ path, as, when }) => {
-    const how = [as === undefined ? [] : `in ${as}`, when === undefined ? [] : `when ${when}`]
-      .flat()
-      .join(', ')
-    return `\`${path}\`${NOTED.has(as ?? '') || when !== undefined ? ` (${how})` : ''}`
-  })
-  // Prose stays prose.
-  const fallback = row.default === '' || row.default.includes(' ') ? row.default : `\`${row.default}\``
-  const cells = [
-    `\`${row.path}\``,
-    row.type,
-    fallback,
-    aliases.join(', '),
-    row.source.join(' '),
-    row.enforced,
-    row.description,
-  ]
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-}
-
-/** Rules that say a unit; the others only normalise. */
-const NOTED: ReadonlySet<string> = new Set(['seconds', 'milliseconds', 'megabytes'])
 
 if (import.meta.main) {
   mkdirSync(dirname(TOOL_DOC), { recursive: true })

@@ -1,4 +1,7 @@
 // Everything one caller can do. The library, the server and the conformance suite all come through here.
+
+import { createApprovalDoor } from './approval-door.ts'
+import type { StopDoor } from './catalog/stop-door.ts'
 import type { Answer } from './contract/answer.ts'
 import { isOutcome } from './contract/answer.ts'
 import type { Call, CallRecord } from './contract/call.ts'
@@ -10,17 +13,22 @@ import type { Entry } from './contract/entry.ts'
 import type { Failure } from './contract/failure.ts'
 import { createFailure } from './contract/projection.ts'
 import { type ShownCall, viewOfEntry } from './contract/shown-call.ts'
+import type { Stop } from './contract/stop.ts'
 import { createEffectDoor } from './effect-door.ts'
+import { createFreezeDoor } from './freeze-door.ts'
+import { hasPermission } from './governance/held.ts'
 import { refusedRecord } from './pipeline/answer.ts'
 import { cancelSuspended } from './pipeline/cancel-suspended.ts'
 import { recordWith } from './pipeline/closed-record.ts'
 import type { UndoKit } from './pipeline/compensate.ts'
+import { explanationOf, notReached } from './pipeline/explanation.ts'
 import type { Kit } from './pipeline/kit.ts'
 import { LiveCall } from './pipeline/live-call.ts'
 import { receive } from './pipeline/receive.ts'
 import { resultOfEntry } from './pipeline/result.ts'
 import { runCall } from './pipeline/run-call.ts'
-import { type CallResult, type FactSink, type Received, STAGES, type StageReport } from './pipeline/stages.ts'
+import type { CallResult, FactSink, Received } from './pipeline/stages.ts'
+import { standingOf } from './pipeline/standing.ts'
 import { UNDO_KEY_PREFIX } from './pipeline/undo-plan.ts'
 import type { CallerDoor, CallHandle, Explanation } from './runtime-api.ts'
 import { createSagaDoor } from './saga-door.ts'
@@ -43,7 +51,13 @@ export function begin(live: LiveCalls, make: (onFact: FactSink) => Received, kit
   return one
 }
 
-export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls): CallerDoor {
+/** S44: a stop that says so ends what is under way; what was sent may still have its effect, and is answered as such. */
+export function endStopped(live: LiveCalls, stop: Stop): void {
+  if (stop.inFlight !== 'end') return
+  for (const call of live.byId.values()) if (call.owns && call.isStoppedBy(stop)) call.abort('canceled')
+}
+
+export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls, stops: StopDoor): CallerDoor {
   const { store } = kit
 
   /** Only the local admin may name another namespace than its own. */
@@ -52,8 +66,12 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
       ? { ...caller, namespace: call.namespace }
       : caller
 
-  const mayRead = (record: { readonly namespace: string; readonly actor: string }) =>
+  const seesAll = () => caller.admin || hasPermission(standingOf(caller, kit).held, 'call:read')
+  const isOwn = (record: { readonly namespace: string; readonly actor: string }) =>
     record.namespace === caller.namespace && (caller.admin || record.actor === caller.actor)
+  /** What somebody may look at is not what they may act on. */
+  const mayRead = (record: { readonly namespace: string; readonly actor: string }) =>
+    isOwn(record) || (record.namespace === caller.namespace && seesAll())
 
   /** A commit token is for the caller it was given to alone, whoever else may read the call (S26). */
   function forReader(record: ShownCall): ShownCall {
@@ -88,7 +106,7 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
       : createCall(request, kit.world.id)
     if (!decoded.ok) return ended(reject(decoded.call, decoded.failure))
     const { call } = decoded
-    const unusable = unusableKey(call)
+    const unusable = unusableKey(call) ?? unusableCallback(call, kit)
     if (unusable !== undefined) return ended(reject(call, unusable))
     if (live.closing) {
       return ended(reject(call, createFailure('tool-unhealthy', { message: 'the runtime is shutting down' })))
@@ -104,6 +122,8 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
   return {
     ...effects,
     ...createSagaDoor(caller, kit),
+    ...createFreezeDoor(caller, stops, kit),
+    ...createApprovalDoor(caller, kit),
     caller,
     start,
     call: (request, options) => start(request).answer(options),
@@ -114,23 +134,18 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
       const decoded = isCall(request)
         ? ({ ok: true, call: request } as const)
         : createCall(request, kit.world.id)
-      if (!decoded.ok) return { decision: 'error', stages: notReached([]), failure: decoded.failure }
+      if (!decoded.ok)
+        return { decision: 'error', stages: notReached([]), changes: [], failure: decoded.failure }
       const call = { ...decoded.call, dryRun: true }
       const received = receive(call, forCall(call), kit.world, () => {})
-      const answer = await runCall(received, kit)
-      const reports = received.reports ?? []
-      const stages = notReached(reports)
-      const { failure, state } = answer
-      const waits = reports.some((report) => report.verdict === 'suspend')
-      if (failure === undefined) return { decision: waits ? 'require-approval' : 'allow', stages }
-      return { decision: state === 'denied' ? 'deny' : 'error', stages, failure }
+      return explanationOf(received, await runCall(received, kit))
     },
 
     async listCalls(filter) {
       const wanted = {
         ...filter,
         namespace: caller.namespace,
-        ...(caller.admin ? {} : { actor: caller.actor }),
+        ...(seesAll() ? {} : { actor: caller.actor }),
       }
       const kept = await store.calls.list(wanted)
       const byId = new Map(kept.map((record) => [record.id, record]))
@@ -146,12 +161,12 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls):
 
     async cancelCall(id) {
       const running = live.byId.get(id)
-      if (running !== undefined && mayRead(running)) {
+      if (running !== undefined && isOwn(running)) {
         running.abort('canceled')
         return 'canceling'
       }
       const record = await kit.ledger.call(caller.namespace, id)
-      if (record === undefined || !mayRead(record)) return 'not-found'
+      if (record === undefined || !isOwn(record)) return 'not-found'
       if (record.state === 'awaiting-approval' && (await cancelSuspended(record, store, kit)))
         return 'canceling'
       return record.state === 'running' && (await cancelElsewhere(record, store)) ? 'canceling' : 'ended'
@@ -176,6 +191,8 @@ async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<Sh
 function upToEntry(record: CallRecord, answer: Answer, entry: Entry | undefined, kit: Kit): CallRecord {
   if (entry === undefined) return record.state === 'running' ? ifStillRunning(record, kit) : record
   const now = resultOfEntry(entry)
+  // People have agreed, and it runs by now.
+  if (record.state === 'awaiting-approval' && now.state === 'running') return recordWith(record, now, 0)
   if (!isOutcome(record.state) && entry.settledAt !== undefined) {
     // A call that is open because of its entry says what the entry says; who only joined it learns it here.
     return recordWith(
@@ -239,13 +256,6 @@ function ended(answer: Answer): CallHandle {
   }
 }
 
-function notReached(reports: readonly StageReport[]): StageReport[] {
-  const rest = STAGES.slice(reports.length).map(
-    (stage): StageReport => ({ stage, verdict: 'not-reached', reason: '', details: {} }),
-  )
-  return [...reports, ...rest]
-}
-
 /** A key that a database would change on the way in could meet another one there; so could one like the runtime's own. */
 function unusableKey(call: Call): Failure | undefined {
   const key = call.key ?? call.requestId
@@ -258,6 +268,22 @@ function unusableKey(call: Call): Failure | undefined {
   return createFailure('envelope-invalid', {
     message: `${path}: ${message}`,
     details: { violations: [{ path, message }] },
+  })
+}
+
+/** Only to where an operator lets it: a caller must not be able to have this process send anything anywhere. */
+function unusableCallback({ callback }: Call, { callbackOrigins }: Kit): Failure | undefined {
+  if (callback === undefined) return undefined
+  const url = URL.canParse(callback) ? new URL(callback) : undefined
+  const plain = url !== undefined && url.username === '' && url.password === ''
+  if (plain && callbackOrigins?.has(url.origin)) return undefined
+  const message = plain
+    ? `its origin ${url.origin} is none that this server calls back`
+    : 'must be an http or https address without a user or a password'
+  return createFailure('envelope-invalid', {
+    message: `Writ-Callback: ${message}`,
+    fix: 'Have the operator add its origin to callback_allow, or wait with GET /v1/calls/{id}?wait=60.',
+    details: { violations: [{ path: '/headers/writ-callback', message }] },
   })
 }
 

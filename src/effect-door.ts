@@ -1,12 +1,15 @@
 // What a caller can do about an effect after its call: commit or roll back, settle, verify, and see what is open.
+
 import type { CallRecord } from './contract/call.ts'
 import type { Caller } from './contract/caller.ts'
 import { type Entry, type EntryState, NEEDS_A_LOOK } from './contract/entry.ts'
 import type { Failure } from './contract/failure.ts'
 import type { FailureId } from './contract/failures.ts'
 import { createFailure } from './contract/projection.ts'
+import { hasPermission } from './governance/held.ts'
 import type { UndoKit } from './pipeline/compensate.ts'
 import { settleByHand } from './pipeline/settle-by-hand.ts'
+import { standingOf } from './pipeline/standing.ts'
 import { commitEntry, rollbackEntry } from './pipeline/two-phase.ts'
 import { prepareProbe, sendTwice } from './pipeline/verify-tool.ts'
 import type { ActionResult, CallerDoor, OpenEntry } from './runtime-api.ts'
@@ -32,6 +35,8 @@ export function createEffectDoor(
   door: Pick<CallerDoor, 'getCall' | 'call'>,
 ): EffectDoor {
   const { store } = kit
+
+  const seesAll = () => caller.admin || hasPermission(standingOf(caller, kit).held, 'call:read')
 
   /** Does something about the entry of a call that the caller may read; `none` where the call never got one. */
   async function act(
@@ -66,7 +71,7 @@ export function createEffectDoor(
         states,
         limit,
         ...(before === undefined ? {} : { before }),
-        ...(caller.admin ? {} : { actor: caller.actor }),
+        ...(seesAll() ? {} : { actor: caller.actor }),
       })
       return Promise.all(entries.map((entry) => openEntry(entry, store)))
     },

@@ -1,12 +1,15 @@
 // The public names of the library.
 export type { Answer, CallState, OpenState, Outcome, Usage } from './contract/answer.ts'
+export type { Approval, ApprovalDecision, ApprovalState } from './contract/approval.ts'
 export type { Call, CallRecord, Trace } from './contract/call.ts'
 export type { CallOptions } from './contract/call-options.ts'
 export { type Caller, createCaller, createLocalAdmin } from './contract/caller.ts'
+export type { Decision, DecisionKind } from './contract/decision.ts'
 export type { EffectState } from './contract/effect.ts'
 export type { EntryState } from './contract/entry.ts'
 export type { Failure } from './contract/failure.ts'
 export { FAILURES, type FailureId } from './contract/failures.ts'
+export type { FreezeTarget } from './contract/freeze.ts'
 export { exitCodeOf, httpStatusOf } from './contract/projection.ts'
 export type { Saga, SagaState } from './contract/saga.ts'
 export {
@@ -23,12 +26,21 @@ export { createRuntime, createWorld, type RuntimeOptions, type StoreChoice } fro
 export type {
   ActionResult,
   ApplyOutcome,
+  ApprovalDiff,
+  ApprovalDoor,
+  ApprovalResult,
+  ApprovalView,
   AuditDoor,
   CallerDoor,
   CallerIdentity,
   CallFact,
   CallHandle,
   Explanation,
+  FreezeDoor,
+  FreezeResult,
+  GrantResult,
+  GrantView,
+  GrantWish,
   OpenEntry,
   ResourceDoor,
   Runtime,

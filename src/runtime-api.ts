@@ -1,29 +1,46 @@
 // What an embedding program and the doors see of a runtime.
 import type { ResourceDoor } from './catalog/resource-door.ts'
+import type { StopDoor } from './catalog/stop-door.ts'
 import type { Answer } from './contract/answer.ts'
+import type { Approval, ApprovalState } from './contract/approval.ts'
 import type { Call } from './contract/call.ts'
 import type { CallOptions } from './contract/call-options.ts'
-import type { Caller } from './contract/caller.ts'
+import type { Caller, CallerIdentity } from './contract/caller.ts'
 import type { RefusedCall } from './contract/dialect/dialect.ts'
 import type { DialectRegistry } from './contract/dialect/registry.ts'
 import type { EntryState } from './contract/entry.ts'
+import type { EvidenceType } from './contract/evidence.ts'
+import type { ExplainedDecision, Governing } from './contract/explanation.ts'
 import type { Failure } from './contract/failure.ts'
+import type { FreezeTarget } from './contract/freeze.ts'
 import type { Saga, SagaState } from './contract/saga.ts'
 import type { ShownCall } from './contract/shown-call.ts'
+import type { Stop } from './contract/stop.ts'
 import type { NativeToolDefinition } from './define-tool.ts'
 import type { Events } from './event/event.ts'
+import type { ApprovalGrant } from './governance/grant.ts'
+import type { Held } from './governance/rules.ts'
 import type { CallFact, StageReport } from './pipeline/stages.ts'
+import type { Condition } from './resource/resolved-governance.ts'
 import type { ResolvedTool } from './resource/resolved-tool.ts'
 import type { CallFilter, CheckpointRow, TimerKind } from './store/store.ts'
-import type { Json } from './util/json.ts'
+import type { Json, JsonObject } from './util/json.ts'
 
 export type { ApplyOutcome, ResourceDoor } from './catalog/resource-door.ts'
+export type { CallerIdentity } from './contract/caller.ts'
 export type { CallFact, StageReport } from './pipeline/stages.ts'
+
+export interface AnswerOptions {
+  /** @default until it has ended, or has to wait for people */
+  readonly waitMs?: number
+  /** Waits for people, too: without it a call that somebody has to decide about is answered at once. */
+  readonly throughApproval?: boolean
+}
 
 export interface CallHandle {
   readonly id: string
   /** The answer; after `waitMs`, what is known by then (an open state). */
-  answer(options?: { readonly waitMs?: number }): Promise<Answer>
+  answer(options?: AnswerOptions): Promise<Answer>
   /** Resolves once the call can be found by its id, also after a crash. */
   accepted(): Promise<void>
   cancel(): void
@@ -33,8 +50,14 @@ export interface CallHandle {
 }
 
 export interface Explanation {
-  readonly decision: 'allow' | 'deny' | 'require-approval' | 'error'
+  readonly decision: ExplainedDecision
   readonly stages: readonly StageReport[]
+  /** What decided; absent where the call would end before any rule is asked. */
+  readonly governing?: Governing
+  /** What would have to change for the call to be sent at once, one sentence each. */
+  readonly changes: readonly string[]
+  /** What would be sent, as policy leaves it; absent where nothing would be, or without an input. */
+  readonly sends?: Json
   /** What the caller would be told, where the call would not run. */
   readonly failure?: Failure
 }
@@ -99,12 +122,120 @@ export type ToolVerdict =
     }
   | { readonly kind: 'refused'; readonly failure: Failure }
 
+export type FreezeResult =
+  | { readonly kind: 'ok'; readonly stop: Stop }
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  | { readonly kind: 'not-found' }
+
+export interface FreezeDoor {
+  /** On disk when it resolves: from then on no write is claimed that it is about, on any replica. */
+  freeze(
+    target: FreezeTarget,
+    options: { readonly reason: string; readonly inFlight?: Stop['inFlight'] },
+  ): Promise<FreezeResult>
+  thaw(target: FreezeTarget, options: { readonly reason: string }): Promise<FreezeResult>
+  /** What is frozen of this namespace, and everywhere. */
+  listFreezes(): readonly Stop[] | { readonly kind: 'refused'; readonly failure: Failure }
+}
+
+/** An approval, for whoever decides it. */
+export interface ApprovalView extends Approval {
+  /** For writes: what differs from the last call of the same tool, operation and requester that was agreed to. */
+  readonly diff?: ApprovalDiff
+}
+
+export interface ApprovalDiff {
+  readonly approvalId: string
+  readonly callId: string
+  readonly at: number
+  /** `path` is a JSON pointer into the input. */
+  readonly changes: readonly {
+    readonly op: 'add' | 'remove' | 'change'
+    readonly path: string
+    readonly from?: Json
+    readonly to?: Json
+  }[]
+}
+
+export type ApprovalResult =
+  | { readonly kind: 'ok'; readonly approval: ApprovalView }
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  | { readonly kind: 'not-found' }
+
+/** A class of calls that is to be agreed to beforehand: this tool as it is now, such inputs, for so long. */
+export interface GrantWish {
+  readonly tool: string
+  /** @default the tool's own */
+  readonly operation?: string
+  readonly when?: readonly Condition[]
+  readonly caller?: string
+  readonly role?: string
+  readonly ttlMs: number
+  readonly maxUses?: number
+  readonly reason?: string
+}
+
+export interface GrantView extends ApprovalGrant {
+  readonly namespace: string
+  readonly createdAt: number
+  readonly reason?: string
+  /** How often it was used, where uses are counted. */
+  readonly uses?: number
+}
+
+export type GrantResult =
+  | { readonly kind: 'ok'; readonly grant: GrantView }
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  | { readonly kind: 'not-found' }
+
+/** Approvals that this caller may see; nobody decides about its own calls (S45). */
+export interface ApprovalDoor {
+  /** Newest first; the page ends before the id `before`. */
+  listApprovals(filter: {
+    readonly states?: readonly ApprovalState[]
+    readonly tool?: string
+    readonly requester?: string
+    readonly before?: string
+    readonly limit: number
+  }): Promise<readonly Approval[]>
+  getApproval(id: string): Promise<ApprovalView | undefined>
+  approve(id: string, options?: { readonly comment?: string }): Promise<ApprovalResult>
+  deny(id: string, options: { readonly reason: string }): Promise<ApprovalResult>
+  delegate(id: string, options: { readonly to: string }): Promise<ApprovalResult>
+  /** A denial no longer counts for its key: its caller may ask again. For holders of `approval:override`. */
+  overrideDenial(id: string, options: { readonly reason: string }): Promise<ApprovalResult>
+  makeGrant(wish: GrantWish): Promise<GrantResult>
+  /** Those that hold now. */
+  listGrants(): Promise<readonly GrantView[]>
+  endGrant(id: string, options?: { readonly reason?: string }): Promise<GrantResult>
+}
+
+/** Decides in the name that a link was made for. */
+export interface ApprovalDecider {
+  find(namespace: string, approvalId: string): Promise<Approval | undefined>
+  decide(
+    namespace: string,
+    approvalId: string,
+    choice: {
+      readonly approver: Caller
+      readonly decision: 'approved' | 'denied'
+      readonly comment?: string
+      /** Each link decides once. */
+      readonly linkId: string
+    },
+  ): Promise<
+    | { readonly kind: 'decided'; readonly approval: Approval }
+    | { readonly kind: 'refused'; readonly failure: Failure }
+    | { readonly kind: 'not-found' }
+  >
+}
+
 /** Everything one caller can do. */
-export interface CallerDoor {
+export interface CallerDoor extends FreezeDoor, ApprovalDoor {
   readonly caller: Caller
   start(request: CallOptions | Call): CallHandle
   /** Sugar for `start(request).answer(options)`. */
-  call(request: CallOptions | Call, options?: { readonly waitMs?: number }): Promise<Answer>
+  call(request: CallOptions | Call, options?: AnswerOptions): Promise<Answer>
   /** Keeps a record of a request that could not be decoded, and gives its answer. */
   reject(request: RefusedCall, failure: Failure): Answer
   /** What every stage would answer; nothing is reserved, sent or spent (S17). */
@@ -175,6 +306,14 @@ export interface Runtime {
   readonly dialects: DialectRegistry
   readonly resources: ResourceDoor
   readonly audit: AuditDoor
+  /** What an operator has stopped: freezes, and tokens that were taken back. */
+  readonly stops: StopDoor
+  /** For signed links, which say by themselves who decides. */
+  readonly approvals: ApprovalDecider
+  /** What a caller holds by now, with what its roles grant. */
+  held(caller: Caller): Held
+  /** Puts a fact about no call into evidence; it is on disk when this resolves. */
+  record(namespace: string, type: EvidenceType, body: JsonObject): Promise<void>
   /** Adds a tool that is a function of this program. Throws when it cannot be resolved. */
   define(tool: NativeToolDefinition): void
   /** A new UUIDv7, for doors that mint call ids. */
@@ -186,11 +325,4 @@ export interface Runtime {
   health(): Promise<RuntimeHealth>
   /** Takes no new calls, lets those under way end for up to `drainMs`, then aborts the rest and lets go. */
   close(options?: { readonly drainMs?: number }): Promise<void>
-}
-
-export interface CallerIdentity {
-  readonly actor: string
-  readonly namespace?: string
-  readonly roles?: readonly string[]
-  readonly permissions?: readonly string[]
 }

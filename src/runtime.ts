@@ -1,17 +1,22 @@
 // createRuntime(): the only composition root. Everything is made here and handed down.
 
-import { begin, createCallerDoor, type LiveCalls } from './caller-door.ts'
+import { createApprovalDecider } from './approval-door.ts'
+import { begin, createCallerDoor, endStopped, type LiveCalls } from './caller-door.ts'
+import { createAuthority } from './catalog/authority.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { createResourceDoor } from './catalog/resource-door.ts'
+import { createStopDoor } from './catalog/stop-door.ts'
 import type { Answer } from './contract/answer.ts'
 import { type Caller, createCaller } from './contract/caller.ts'
 import { createDialects } from './contract/dialect/registry.ts'
 import { CONTRACT_REVISION } from './contract/version.ts'
 import type { NativeToolDefinition } from './define-tool.ts'
-import { expireApproval } from './driver/approval.ts'
+import { createApprovalHandler } from './driver/approval.ts'
+import { type CallbackOptions, createCallbackHandler } from './driver/callback.ts'
 import { expireCommit } from './driver/commit-deadline.ts'
 import { driveCompensation } from './driver/compensation.ts'
 import { startLives } from './driver/lives.ts'
+import { createNotifyHandler } from './driver/notify.ts'
 import { type Audit, type AuditOptions, openAudit } from './driver/open-audit.ts'
 import { reconcile } from './driver/reconcile.ts'
 import { createRecovery } from './driver/recover.ts'
@@ -24,9 +29,15 @@ import {
 import { driveRollback } from './driver/rollback.ts'
 import { driveSaga } from './driver/saga.ts'
 import { type DriverKit, startTimers, type TimerHandlers } from './driver/timers.ts'
+import { createEgress } from './egress/egress.ts'
 import { createEvents, type Events } from './event/event.ts'
+import { createCedarEngine } from './governance/cedar/cedar-engine.ts'
+import { checkCedar } from './governance/cedar/check-cedar.ts'
 import { createFlights } from './ledger/flight.ts'
 import { createLedger } from './ledger/ledger.ts'
+import { createNotifier, type NotifierOptions } from './notify/notifier.ts'
+import { notifyTimers } from './notify/notify-timers.ts'
+import { openStore, type StoreChoice } from './open-store.ts'
 import { createAdmission } from './pipeline/admission.ts'
 import type { Kit } from './pipeline/kit.ts'
 import { receive } from './pipeline/receive.ts'
@@ -34,15 +45,13 @@ import { createRefusals } from './pipeline/refusals.ts'
 import { callOfEntry } from './pipeline/resume.ts'
 import { ALONE, createShare } from './pipeline/share.ts'
 import type { CallResult, FactSink, Received } from './pipeline/stages.ts'
-import { formatProblem, readManifestValue } from './resource/manifest.ts'
+import type { CheckSet } from './resource/check-set.ts'
+import { API_VERSION } from './resource/document.ts'
+import { formatProblem, isOfKind, readManifestValue } from './resource/manifest.ts'
 import { type Finding, toProblem } from './resource/problem.ts'
 import { type ResolveOptions, resolveTool } from './resource/resolve-tool.ts'
 import type { ResolvedTool } from './resource/resolved-tool.ts'
-import { API_VERSION } from './resource/tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
-import { stores } from './store/registry.ts'
-import { type DataLock, lockFile } from './store/sqlite/lock.ts'
-import { Fenced, type Store } from './store/store.ts'
 import { onlyUnavailable } from './store/unavailable.ts'
 import { createNativeTransport } from './transport/native.ts'
 import { createNetwork } from './transport/network.ts'
@@ -55,16 +64,9 @@ import { createSteadyClock } from './util/steady-clock.ts'
 import { type KnownOptions, refuseUnknownOptions } from './util/unknown-option.ts'
 import type { World } from './util/world.ts'
 
+export type { StoreChoice } from './open-store.ts'
 /** What a server answers with while the store cannot be reached. */
 export { StoreUnavailable } from './store/store.ts'
-
-export type StoreChoice =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly path: string }
-  /** Shared by any number of processes; `leaseMs` after its last write one counts as ended (S35). @default 10 s */
-  | { readonly kind: 'postgres'; readonly url: string; readonly leaseMs?: number; readonly poolSize?: number }
-  /** A store that somebody else opened; it is closed with the runtime all the same. */
-  | { readonly kind: 'given'; readonly store: Store }
 
 export interface RuntimeOptions {
   /** Where calls, entries and evidence are kept. @default {kind: 'memory'}, which ends with the process */
@@ -78,6 +80,10 @@ export interface RuntimeOptions {
   readonly retention?: RetentionOptions
   /** Who signs checkpoints of the evidence, and where they are kept (S39). */
   readonly audit?: AuditOptions
+  /** Who is told of approvals. @default nobody */
+  readonly notify?: Pick<NotifierOptions, 'channels' | 'links'>
+  /** Where callers may have themselves called back, and what the calls are signed with. @default nowhere */
+  readonly callback?: CallbackOptions
   /** Hears what apply would warn of in the tools of the program. @default a process warning */
   readonly onWarning?: (message: string) => void
   /** Made beforehand by whoever wants to hear of the start as well. */
@@ -102,6 +108,8 @@ const OPTIONS: KnownOptions<RuntimeOptions> = {
   effectDefault: true,
   retention: true,
   audit: true,
+  notify: true,
+  callback: true,
   onWarning: true,
   events: true,
   world: true,
@@ -134,10 +142,33 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (transport) transports.set(type, transport)
   }
   const catalog = createCatalog()
-  const resources = createResourceDoor({ world, store, catalog, events, resolve })
+  const engine = createCedarEngine()
+  const check: CheckSet = (set, tools) =>
+    checkCedar(set, tools, engine).map(({ policy, at, ...finding }) => ({
+      ...finding,
+      kind: 'AgentPolicy',
+      name: policy,
+      inside: at,
+    }))
+  const resources = createResourceDoor({ world, store, catalog, events, resolve, check })
   const share = Number.isFinite(store.lives.leaseMs) ? createShare(world.epoch) : undefined
+  const live: LiveCalls = { byId: new Map(), closing: false }
+  const stops = createStopDoor({
+    world,
+    store,
+    shared: share !== undefined,
+    onStop: (stop) => endStopped(live, stop),
+  })
+  const authority = createAuthority({ profile: resolve.profile, resources, stops, engine })
   const ledger = createLedger(world, store)
+  const notifier = createNotifier({
+    world,
+    egress: createEgress({ world }),
+    ...(options.notify ?? { channels: [] }),
+  })
   const kit: Kit = {
+    callbackOrigins: new Set(options.callback?.allow),
+    notify: (approval, event) => notifyTimers(approval, event, world.clock.now(), notifier.channels),
     world,
     catalog,
     events,
@@ -145,14 +176,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     flights: createFlights<CallResult>(world),
     admission: createAdmission(world, share ?? ALONE),
     refusals: createRefusals(world, ledger),
-    // Roles and tokens that can be taken away do not exist yet: a caller is what it was.
-    callerNow: (caller) => caller,
+    authority,
     stopping: new Abort(),
     steadyNow: createSteadyClock(world.clock, (await store.evidence.lastCheckpoint())?.at ?? 0),
     ...(share === undefined ? {} : { refresh: () => resources.refresh() }),
     transport: (type) => transports.get(type),
   }
-  const live: LiveCalls = { byId: new Map(), closing: false }
   const driver: DriverKit = {
     ...kit,
     store,
@@ -182,17 +211,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       { profile: resolve.profile, retention: retentionPolicy(options.retention ?? {}) },
     )
     await resources.refresh()
+    await stops.refresh()
     for (const definition of options.tools ?? []) define(definition)
     events.emit('recovery:ended', await recover())
     await ensureRetention(store)
   } catch (error) {
+    stops.close()
     await audit?.close()
     await store.close()
     if (options.world === undefined) await world.network.destroy()
     throw error
   }
   const handlers: TimerHandlers = {
-    approval: expireApproval,
+    notify: createCallbackHandler(createNotifyHandler(notifier), world, options.callback),
+    approval: createApprovalHandler(),
     compensation: driveCompensation,
     saga: driveSaga,
     'commit-deadline': expireCommit,
@@ -220,9 +252,16 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     dialects,
     resources,
     audit,
+    stops,
+    approvals: createApprovalDecider(driver),
+    held: (caller) => authority.rules(caller.namespace).held(caller),
+    async record(namespace, type, body) {
+      const at = world.clock.now()
+      await store.resources.apply(namespace, [], at, [{ namespace, callId: '', type, at, body }])
+    },
     mint: world.id,
     define,
-    as: (caller) => createCallerDoor(asCaller(caller), driver, live),
+    as: (caller) => createCallerDoor(asCaller(caller), driver, live, stops),
     tools: (namespace) => catalog.list(namespace),
 
     async health() {
@@ -260,6 +299,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     // The lease is kept until nothing of this life is under way any more.
     await idle
     await lives?.stop()
+    stops.close()
     kit.refusals.stop()
     await Promise.all([...transports.values()].map((transport) => transport.close()))
     await audit?.close()
@@ -269,38 +309,6 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     // What is left there was aborted above; a connection that hangs must not hold the end up.
     if (options.world === undefined) await world.network.destroy()
   }
-}
-
-async function openStore(choice: StoreChoice, world: World, events: Events): Promise<Store> {
-  const onFailed = (error: Error) =>
-    events.emit('store:failed', { message: error.message, fenced: error instanceof Fenced })
-  if (choice.kind === 'given') return choice.store
-  if (choice.kind === 'memory') return (await stores.memory())({ world, onFailed })
-  if (choice.kind === 'postgres') return openPostgres(choice, world, events, onFailed)
-  // A second owner would take what this one has under way for left behind (S52).
-  const lock = lockFile(choice.path)
-  try {
-    const store = await (await stores.sqlite())({ world, path: choice.path, onFailed })
-    return withRelease(store, lock)
-  } catch (error) {
-    lock.release()
-    throw error
-  }
-}
-
-async function openPostgres(
-  { kind, ...options }: Extract<StoreChoice, { kind: 'postgres' }>,
-  world: World,
-  events: Events,
-  onFailed: (error: Error) => void,
-): Promise<Store> {
-  let since = 0
-  const onAway = ({ message }: Error) => {
-    since = world.clock.monotonic()
-    events.emit('store:away', { message })
-  }
-  const onBack = () => events.emit('store:back', { away_ms: Math.round(world.clock.monotonic() - since) })
-  return (await stores.postgres())({ world, ...options, onFailed, onAway, onBack })
 }
 
 /** Where the audit of a database file keeps its key and the newest checkpoint, unless it is told otherwise. */
@@ -321,22 +329,13 @@ function resolveNative(
   const { name } = definition.manifest.metadata
   const read = readManifestValue({ apiVersion: API_VERSION, kind: 'Tool', ...definition.manifest }, name)
   const [document] = read.documents
-  if (document === undefined) throw new Error(read.problems.map(formatProblem).join('\n'))
+  if (!isOfKind(document, 'Tool')) throw new Error(read.problems.map(formatProblem).join('\n'))
   const { tool, errors, warnings } = resolveTool(document.manifest, { ...options, native: true })
   const say = (one: Finding) => formatProblem(toProblem(one, name, document.at(one.path)))
   // What apply would warn of (S14, S21).
   for (const warning of warnings) onWarning(say(warning))
   if (tool !== undefined) return tool
   throw new Error(errors.map(say).join('\n'))
-}
-
-/** The store, which gives its lock back once it is closed. */
-function withRelease(store: Store, lock: DataLock): Store {
-  const close = async () => {
-    await store.close()
-    lock.release()
-  }
-  return Object.create(store, { close: { value: close } }) as Store
 }
 
 function asCaller(caller: Caller | CallerIdentity): Caller {

@@ -23,13 +23,19 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   util: [],
   contract: ['util'],
   event: ['util', 'contract'],
+  // The one way out for all that is no tool call.
+  egress: ['util', 'contract'],
   resource: ['util', 'contract'],
   store: ['util', 'contract', 'resource'],
-  ledger: ['util', 'contract', 'event', 'resource', 'store'],
+  ledger: ['util', 'contract', 'event', 'egress', 'resource', 'store'],
+  // What people and programs are told of approvals, and the links they decide with.
+  notify: ['util', 'contract', 'egress', 'resource'],
   transport: ['util', 'contract', 'resource'],
-  // The catalog keeps declared tools in the store and knows what a transport of their type can do.
-  catalog: ['util', 'contract', 'event', 'resource', 'store', 'transport'],
   governance: ['util', 'contract', 'resource'],
+  // The catalog keeps what is declared in the store, knows what a transport of a type can do, and compiles what governs.
+  catalog: ['util', 'contract', 'event', 'resource', 'store', 'transport', 'governance'],
+  // Who calls: tokens, their keys, and issuers elsewhere. It asks governance what an issuer holds.
+  identity: ['util', 'contract', 'resource', 'governance'],
   pipeline: [
     'util',
     'contract',
@@ -52,6 +58,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'catalog',
     'governance',
     'pipeline',
+    'egress',
+    'notify',
   ],
   telemetry: ['util', 'contract', 'event'],
   config: ['util', 'contract'],
@@ -64,14 +72,28 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'resource',
     'store',
     'catalog',
+    'governance',
     'pipeline',
     'define-tool.ts',
   ],
   // Parts of what a caller can do.
-  'effect-door.ts': DOOR,
+  'effect-door.ts': [...DOOR, 'governance'],
   'saga-door.ts': DOOR,
-  'caller-door.ts': [...DOOR, 'effect-door.ts', 'saga-door.ts'],
+  'grant-door.ts': [...DOOR, 'governance'],
+  'approval-door.ts': [...DOOR, 'governance', 'grant-door.ts'],
+  'freeze-door.ts': [...DOOR, 'governance'],
+  'caller-door.ts': [
+    ...DOOR,
+    'governance',
+    'effect-door.ts',
+    'saga-door.ts',
+    'approval-door.ts',
+    'freeze-door.ts',
+  ],
+  // A part of the composition.
+  'open-store.ts': ['util', 'contract', 'event', 'resource', 'store'],
   'runtime.ts': [
+    'open-store.ts',
     'util',
     'contract',
     'event',
@@ -89,9 +111,23 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'runtime-api.ts',
     'effect-door.ts',
     'saga-door.ts',
+    'approval-door.ts',
+    'freeze-door.ts',
     'caller-door.ts',
+    'egress',
+    'notify',
   ],
-  server: ['util', 'contract', 'event', 'resource', 'runtime-api.ts', 'runtime.ts'],
+  server: [
+    'util',
+    'contract',
+    'event',
+    'resource',
+    'runtime-api.ts',
+    'runtime.ts',
+    'notify',
+    'governance',
+    'identity',
+  ],
   client: ['util', 'contract'],
   conformance: ['util', 'contract', 'event', 'resource', 'define-tool.ts', 'runtime-api.ts', 'runtime.ts'],
   // It reads manifests by itself, so that `validate` needs no server.
@@ -113,22 +149,31 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** What a layer may know the types of, and nothing more: they are erased before anything runs. */
 export const TYPES_OF: Readonly<Record<string, readonly string[]>> = {
   server: ['store'],
+  notify: ['store'],
   cli: ['runtime-api.ts'],
 }
 
 /** Single files that reach further than their folder, each for one reason. */
 export const GRANTS: Readonly<Record<string, readonly string[]>> = {
   // The one command that is a server: a composition root.
-  'cli/command/up.ts': ['server', 'runtime.ts', 'runtime-api.ts', 'telemetry', 'event'],
+  'cli/command/up.ts': ['server', 'runtime.ts', 'runtime-api.ts', 'telemetry', 'event', 'egress', 'identity'],
   // Keeps the log of the runtime under test as a server would, to look for secrets in it.
   'cli/command/conformance.ts': ['conformance', 'event', 'telemetry'],
+  // Judges policy cases in a runtime of its own, so that a build server needs no other.
+  'cli/run-policy-cases.ts': ['runtime.ts', 'runtime-api.ts'],
   // Functions of a program throw ToolError, as they would with the public name of it.
   'conformance/backend/native.ts': ['transport'],
+  // Opens the token keys and the list of issuers for the server that is about to start.
+  'cli/open-identity.ts': ['egress', 'identity', 'runtime-api.ts'],
+  // Changes a file of token keys by itself, without a server.
+  'cli/command/token-rotate.ts': ['identity'],
   // It verifies an export by itself, without a server.
   'cli/command/audit-verify.ts': ['ledger'],
   // They look at a data folder whose server may be down: is it locked, by whom, of which schema.
   'cli/check-data.ts': ['store'],
   'cli/open-data.ts': ['store'],
+  // Reads the file of targets for the server that is about to start.
+  'cli/open-notify.ts': ['notify'],
 }
 
 /** Files that load something from outside src by a computed name. */
@@ -177,6 +222,8 @@ export const SIBLINGS: readonly Siblings[] = [
     folder: 'store',
     shared: [
       'store.ts',
+      'approval-rule.ts',
+      'approval-store.ts',
       'assemble-store.ts',
       'call-filter.ts',
       'entry-fixed.ts',
@@ -189,8 +236,10 @@ export const SIBLINGS: readonly Siblings[] = [
       'write.ts',
       'evidence-chain.ts',
       'life-rule.ts',
+      'resource-body.ts',
       'resource-plan.ts',
       'saga-rule.ts',
+      'spend-rule.ts',
       'timer-rule.ts',
       'write-queue.ts',
     ],

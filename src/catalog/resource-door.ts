@@ -1,18 +1,19 @@
 // Declared state comes in here: read, planned, written all or nothing, and only then live.
 import type { Events } from '../event/event.ts'
-import {
-  type ManifestDocument,
-  type Problem,
-  readManifests,
-  readManifestValue,
-} from '../resource/manifest.ts'
-import { type DiffEntry, planApply } from '../resource/plan-apply.ts'
+import { type CheckSet, roleNames } from '../resource/check-set.ts'
+import { KINDS } from '../resource/kinds.ts'
+import { type ManifestDocument, type Problem, readManifests } from '../resource/manifest.ts'
+import { type DiffEntry, namespaceOf, planApply } from '../resource/plan-apply.ts'
 import { toProblem } from '../resource/problem.ts'
-import { type ResolveOptions, resolveTool } from '../resource/resolve-tool.ts'
+import type { ResolveOptions } from '../resource/resolve-tool.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
-import type { ResourceChange, ResourceRow, ResourceStamp, Store } from '../store/store.ts'
+import type { ApplyResult, NewEvidence, ResourceChange, ResourceRow, Store } from '../store/store.ts'
 import type { World } from '../util/world.ts'
 import type { Catalog } from './catalog.ts'
+import type { Governance, GovernanceListener } from './live-governance.ts'
+import { buildOf, createLiveRows, type KeptKind } from './live-rows.ts'
+
+export type { Governance, GovernanceListener } from './live-governance.ts'
 
 export interface ApplyOutcome {
   readonly ok: boolean
@@ -53,7 +54,32 @@ export interface ResourceDoor {
     readonly kind?: string
     readonly name?: string
   }): Promise<readonly ResourceRow[]>
-  delete(options: DeleteOptions): Promise<'deleted' | 'not-found' | 'conflict'>
+  delete(options: DeleteOptions): Promise<DeleteOutcome>
+}
+
+/** `refused`: why it has to stay, and what to do about it. */
+export type DeleteOutcome =
+  | 'deleted'
+  | 'not-found'
+  | 'conflict'
+  | { readonly refused: string; readonly fix: string }
+
+/** What the runtime itself needs beside what callers of the door do. */
+export interface LiveResources extends ResourceDoor {
+  /** Makes live what earlier lives or other processes have applied. True when something changed. */
+  refresh(): Promise<boolean>
+  /** What governs a namespace by now. */
+  governance(namespace: string): Governance
+  /** Rows that the runtime keeps itself, such as stops and grants: those of the namespace and of `*`. */
+  rowsOf(kind: KeptKind, namespace: string): readonly ResourceRow[]
+  /** Writes such rows, and makes them live here at once. */
+  keep(
+    namespace: string,
+    changes: readonly (ResourceChange & { readonly kind: KeptKind })[],
+    evidence: readonly NewEvidence[],
+  ): Promise<ApplyResult>
+  /** Told after a change of what governs a namespace, or of the rows that are kept for it; `*` is every namespace. */
+  onGovernance(listener: GovernanceListener): () => void
 }
 
 export interface ResourceDoorOptions {
@@ -62,85 +88,43 @@ export interface ResourceDoorOptions {
   readonly catalog: Catalog
   readonly events: Events
   readonly resolve: ResolveOptions
+  /** Looks at all that would govern a namespace before it is written: Cedar is checked there. */
+  readonly check?: CheckSet
 }
 
-/** The door, and `refresh`, which makes live what earlier lives or other processes have applied. */
-export function createResourceDoor(
-  options: ResourceDoorOptions,
-): ResourceDoor & { refresh(): Promise<boolean> } {
+export function createResourceDoor(options: ResourceDoorOptions): LiveResources {
   const { world, store, catalog, events } = options
-  /** What the catalog was made from: by namespace, name and version, the resource version. */
-  const known = new Map<string, ResourceRow>()
-  const builds = new Set<string>()
-  let stamp: ResourceStamp | undefined
-  let refreshing: Promise<boolean> | undefined
-  const at = ({ namespace, name, version }: Pick<ResourceRow, 'namespace' | 'name' | 'version'>) =>
-    JSON.stringify([namespace, name, version])
+  const live = createLiveRows(store, catalog, options.resolve)
+  const { governance } = live
 
-  /** True when something changed. Reads the rows only when the store says that there is something new. */
-  async function refresh(): Promise<boolean> {
-    const now = await store.resources.stamp()
-    if (now.last === stamp?.last && now.count === stamp.count) return false
-    const rows = await store.resources.list({ kind: 'Tool' })
-    const kept = new Set(rows.map(at))
-    for (const row of await store.resources.list({ kind: BUILD })) takeBuild(row)
-    for (const row of rows) {
-      if ((known.get(at(row))?.resourceVersion ?? 0) < row.resourceVersion) take(row)
-    }
-    for (const [key, row] of known) {
-      // One that was applied here since the stamp was read may not be in the list.
-      if (kept.has(key) || row.resourceVersion > now.last) continue
-      known.delete(key)
-      catalog.remove(row.namespace, row.name, row.version)
-    }
-    stamp = now
-    return true
-  }
-
-  /** A build that was replaced or deleted; effects that are under way may still need it. */
-  function takeBuild(row: ResourceRow): void {
-    const key = at(row)
-    if (builds.has(key)) return
-    builds.add(key)
-    const tool = resolveRow(row)?.tool
-    if (tool !== undefined) catalog.keep(tool)
-  }
-
-  /** A manifest of an earlier build of Writ may be one that this build cannot read. */
-  function resolveRow(row: ResourceRow) {
-    const [document] = readManifestValue(row.body, row.name).documents
-    return document && resolveTool(document.manifest, options.resolve)
-  }
-
-  function take(row: ResourceRow): void {
-    known.set(at(row), row)
-    const resolved = resolveRow(row)
-    if (resolved?.tool) catalog.put(resolved.tool)
-    else catalog.putBroken(row.namespace, row.name, row.version, whyBroken(resolved?.errors))
-  }
-
-  function goLive(tool: ResolvedTool): void {
-    catalog.put(tool)
-    const { namespace, name, version, digest } = tool
+  function tellApplied({ namespace, name, version, digest }: ResourceRow): void {
     events.emit('tool:applied', { namespace, tool_id: name, version, digest })
   }
 
+  /** Those who name a role that is to go. */
+  function namersOf(namespace: string, role: string): readonly string[] {
+    const now = governance.of(namespace)
+    if (now.kind === 'unavailable') return []
+    const namers = roleNames(now.set, catalog.list(namespace))
+      .filter((one) => one.role === role && (one.kind !== 'AgentRole' || one.name !== role))
+      .map(({ kind, name }) => `${kind} ${name}`)
+    return [...new Set(namers)]
+  }
+
   return {
-    refresh() {
-      refreshing ??= refresh().finally(() => {
-        refreshing = undefined
-      })
-      return refreshing
-    },
+    refresh: () => live.refresh(),
 
     async apply(sources, { namespace, dryRun = false } = {}) {
       const read = sources.map(({ text, file }) => readManifests(text, file))
       const documents = read.flatMap((one) => one.documents)
       const unread = read.flatMap((one) => one.problems)
-      const existing = await store.resources.list({ kind: 'Tool' })
+      const own = namespaceOf(documents, namespace)
+      const existing = (await store.resources.list({ namespace: own })).filter((row) => isManifest(row.kind))
       const plan = planApply(existing, documents, {
         ...options.resolve,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(options.check === undefined ? {} : { check: options.check }),
+        natives: catalog.list(own).filter((tool) => tool.type === 'native'),
       })
       const problems = [...unread, ...plan.problems, ...taken(plan.tools, catalog, documents)]
       const refused = { ok: false, diff: plan.diff, problems, rows: [] }
@@ -175,20 +159,28 @@ export function createResourceDoor(
         )
         return { ...refused, problems: [...problems, conflict] }
       }
-      const rows = applied.rows.filter((row) => row.kind === 'Tool')
-      for (const row of rows) known.set(at(row), row)
-      for (const [index, tool] of plan.tools.entries())
-        if (plan.diff[index]?.action !== 'unchanged') goLive(tool)
+      const rows = applied.rows.filter((row) => isManifest(row.kind))
+      for (const row of rows) live.take(row)
+      governance.tell()
+      for (const row of rows) if (row.kind === 'Tool') tellApplied(row)
       return { ok: true, diff: plan.diff, problems, rows }
     },
 
     list: (filter) => store.resources.list(filter),
 
     async delete({ namespace, kind, name, version, expect }) {
+      if (!isManifest(kind)) return 'not-found'
       const found = (await store.resources.list({ namespace, kind, name })).filter(
         (row) => version === undefined || row.version === version,
       )
       if (found.length === 0) return 'not-found'
+      // Another process may have applied something that names it.
+      if (kind === 'AgentRole') await live.refresh()
+      const namers = kind === 'AgentRole' ? namersOf(namespace, name) : []
+      if (namers.length > 0) {
+        const refused = `the role ${name} is named by ${namers.join(', ')}`
+        return { refused, fix: 'take the role out of these first, or delete them' }
+      }
       const changes = found.map((row) => ({
         kind,
         name,
@@ -206,25 +198,35 @@ export function createResourceDoor(
       const kept = found.filter((row) => row.kind === 'Tool').map(buildOf)
       const applied = await store.resources.apply(namespace, [...changes, ...kept], time, evidence)
       if (applied.kind === 'conflict') return 'conflict'
-      for (const row of found) {
-        known.delete(at(row))
-        catalog.remove(namespace, name, row.version)
-      }
+      for (const row of found) live.drop(row)
+      governance.tell()
       return 'deleted'
+    },
+
+    governance: (namespace) => governance.of(namespace),
+    rowsOf: (kind, namespace) => governance.rowsOf(kind, namespace),
+    onGovernance: (listener) => governance.onChange(listener),
+
+    async keep(namespace, changes, evidence) {
+      const applied = await store.resources.apply(namespace, changes, world.clock.now(), evidence)
+      if (applied.kind === 'conflict') return applied
+      for (const row of applied.rows) live.take(row)
+      for (const { put, ...id } of changes) if (put === undefined) live.drop({ namespace, ...id })
+      governance.tell()
+      return applied
     },
   }
 }
 
-/** How builds are kept that are no longer live: by digest. */
-const BUILD = 'ToolBuild'
-
-function buildOf({ name, digest, body }: ResourceRow): ResourceChange {
-  return { kind: BUILD, name, version: digest, put: { digest, body } }
+function isManifest(kind: string): boolean {
+  return KINDS.some((one) => one.name === kind)
 }
 
 function replaces(change: ResourceChange, row: ResourceRow, namespace: string): boolean {
   return (
     row.namespace === namespace &&
+    row.kind === 'Tool' &&
+    change.kind === 'Tool' &&
     row.name === change.name &&
     row.version === change.version &&
     row.digest !== change.put?.digest
@@ -254,14 +256,12 @@ function taken(
       catalog.list(tool.namespace).some((one) => one.type === 'native' && one.name === tool.name),
     )
     .map((tool) => {
-      const document = documents.find((one) => one.manifest.metadata.name === tool.name)
+      const document = documents.find(
+        (one) => one.kind === 'Tool' && one.manifest.metadata.name === tool.name,
+      )
       const path = ['metadata', 'name']
       const message = `'${tool.name}' is a tool of this program itself`
       const finding = { path, message, fix: 'use another name', severity: 'error' as const }
       return toProblem(finding, document?.file ?? '', document?.at(path) ?? { line: 1, column: 1 })
     })
-}
-
-function whyBroken(errors: readonly { readonly message: string }[] | undefined): string {
-  return errors?.map((error) => error.message).join('; ') ?? 'the kept manifest cannot be read by this build'
 }

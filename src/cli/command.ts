@@ -22,7 +22,11 @@ export interface ArgSpec {
   readonly name: string
   readonly description: string
   readonly optional?: true
+  /** The last one: takes all words that are left, at least one. */
+  readonly repeats?: true
   readonly values?: readonly string[]
+  /** What a shell completes it with. */
+  readonly completes?: 'file'
 }
 
 type FlagValue<F extends FlagSpec> = F['type'] extends 'boolean'
@@ -45,10 +49,15 @@ export type FlagValues<Flags extends Readonly<Record<string, FlagSpec>>> = {
 }
 
 export type ArgValues<Args extends readonly ArgSpec[]> = {
-  readonly [A in Args[number] as A['name']]: A extends { readonly optional: true }
-    ? string | undefined
-    : string
+  readonly [A in Args[number] as A['name']]: A extends { readonly repeats: true }
+    ? readonly string[]
+    : A extends { readonly optional: true }
+      ? string | undefined
+      : string
 }
+
+/** Arguments as they were read, by name. */
+export type ReadArgs = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface Example {
   readonly line: string
@@ -80,7 +89,7 @@ export interface Invocation<Flags, Args> {
 export interface Command extends CommandSpec {
   run(invocation: {
     readonly flags: Readonly<Record<string, unknown>>
-    readonly args: Readonly<Record<string, string | undefined>>
+    readonly args: ReadArgs
     readonly terminal: Terminal
   }): Promise<number>
 }

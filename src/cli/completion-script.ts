@@ -74,9 +74,11 @@ function renderBash(commands: readonly CommandSpec[]): string {
             : undefined
       return `        ${names}) ${words ? `COMPREPLY=($(${words})); ` : ''}return ;;`
     })
-    const literals = spec.args.flatMap((arg, index) =>
-      arg.values ? [`        ${index}) words='${arg.values.join(' ')}' ;;`] : [],
-    )
+    const literals = spec.args.flatMap((arg, index) => {
+      const at = arg.repeats === true ? '*' : index
+      if (arg.values) return [`        ${at}) words='${arg.values.join(' ')}' ;;`]
+      return arg.completes === 'file' ? [`        ${at}) words=$(compgen -f -- "$current") ;;`] : []
+    })
     return [
       `    '${spec.name}')`,
       '      case $previous in',
@@ -144,9 +146,11 @@ function renderZsh(commands: readonly CommandSpec[]): string {
       const long = `'${repeat}--${name}[${text}]${value}'`
       return flag.short ? [long, `'${repeat}-${flag.short}[${text}]${value}'`] : [long]
     })
-    const args = spec.args.map(
-      (arg, index) => `'${index + 1}:${arg.name}:${arg.values ? `(${arg.values.join(' ')})` : ''}'`,
-    )
+    const args = spec.args.map((arg, index) => {
+      const at = arg.repeats === true ? '*' : index + 1
+      const words = arg.values ? `(${arg.values.join(' ')})` : arg.completes === 'file' ? '_files' : ''
+      return `'${at}:${arg.name}:${words}'`
+    })
     return `      '${spec.name}') _arguments ${[...flags, "'--help[Show help.]'", ...args].join(' ')} ;;`
   })
   const twoWords = commands.flatMap(({ name }) => (name.includes(' ') ? [`'${name}'`] : []))
@@ -216,7 +220,9 @@ function renderFish(commands: readonly CommandSpec[]): string {
       return `complete -c writ ${when} -l ${name}${short}${value} -d ${fishText(flag.description)}`
     })
     const literals = spec.args.flatMap((arg) => arg.values ?? [])
+    const files = spec.args.some(({ completes }) => completes === 'file')
     return [
+      ...(files ? [`complete -c writ ${when} -F`] : []),
       // Said once, a literal is not offered again.
       ...(literals.length > 0
         ? [

@@ -27,8 +27,12 @@ export interface DataFolder {
   readonly lockFile: string
   readonly tokenFile: string
   readonly serverFile: string
+  /** Sign and verify the tokens that the server issues. */
+  readonly tokenKeys: string
   /** Signs checkpoints of the evidence. */
   readonly auditKey: string
+  /** Signs the links in messages. */
+  readonly linkKey: string
   /** The newest checkpoint, which the store is held to at the next start. */
   readonly auditHead: string
   /** The same where the store is a database elsewhere: another ledger, which is held to its own. */
@@ -43,7 +47,9 @@ export function dataFolderAt(cwd: string, path: string): DataFolder {
     lockFile: join(at, 'writ.db.lock'),
     tokenFile: join(at, 'admin-token'),
     serverFile: join(at, 'server.json'),
+    tokenKeys: join(at, 'token-keys.json'),
     auditKey: join(at, 'audit-key.pem'),
+    linkKey: join(at, 'link-key'),
     auditHead: join(at, 'audit-head.json'),
     databaseHead: join(at, 'audit-head.database.json'),
   })

@@ -3,12 +3,12 @@ import { parseArgs } from 'node:util'
 import { didYouMean } from '../util/did-you-mean.ts'
 import { parseDuration } from '../util/duration.ts'
 import { usageError } from './cli-error.ts'
-import type { ArgSpec, CommandSpec, FlagSpec } from './command.ts'
+import type { ArgSpec, CommandSpec, FlagSpec, ReadArgs } from './command.ts'
 
 export interface ParsedLine {
   readonly help: boolean
   readonly flags: Readonly<Record<string, unknown>>
-  readonly args: Readonly<Record<string, string | undefined>>
+  readonly args: ReadArgs
 }
 
 type Flags = Readonly<Record<string, FlagSpec>>
@@ -112,12 +112,17 @@ function withDefaults(flags: Flags, given: ReadonlyMap<string, unknown[]>): Reco
   )
 }
 
-function readArgs(spec: CommandSpec, positionals: readonly string[]): Record<string, string | undefined> {
+function readArgs(spec: CommandSpec, positionals: readonly string[]): ReadArgs {
   const extra = positionals[spec.args.length]
-  if (extra !== undefined) {
+  if (extra !== undefined && spec.args.at(-1)?.repeats !== true) {
     throw usageError(`'writ ${spec.name}' does not take '${extra}'`, `see 'writ ${spec.name} --help'`)
   }
-  return Object.fromEntries(spec.args.map((arg, index) => [arg.name, readArg(spec, arg, positionals[index])]))
+  return Object.fromEntries(
+    spec.args.map((arg, index) => {
+      const first = readArg(spec, arg, positionals[index])
+      return [arg.name, arg.repeats === true ? positionals.slice(index) : first]
+    }),
+  )
 }
 
 function readArg(spec: CommandSpec, arg: ArgSpec, value: string | undefined): string | undefined {
@@ -140,5 +145,5 @@ function readArg(spec: CommandSpec, arg: ArgSpec, value: string | undefined): st
 
 /** How an argument is shown: literal words as they are, others in capitals. */
 export function argLabel(arg: ArgSpec): string {
-  return arg.values?.join('|') ?? arg.name.toUpperCase()
+  return arg.values?.join('|') ?? `${arg.name.toUpperCase()}${arg.repeats === true ? '...' : ''}`
 }

@@ -1,4 +1,4 @@
-// The tool that may have been meant by a name that no tool has.
+// The resource that may have been meant by a name that none has.
 import type { Client } from '../client/client.ts'
 import { ClientError } from '../client/client-error.ts'
 import { didYouMean } from '../util/did-you-mean.ts'
@@ -22,13 +22,23 @@ export function suggestion(name: string, names: Iterable<string>): string | unde
   return close === undefined ? undefined : `did you mean '${close}'?`
 }
 
-/** Runs `work` on the tool `name`; where the server does not know it, the refusal says which one may be meant. */
-export async function namingTool<T>(client: Client, name: string, work: () => Promise<T>): Promise<T> {
+/** Runs `work` on a resource; where the server does not know it, the refusal says which one may be meant. */
+export async function namingResource<T>(
+  client: Client,
+  plural: string,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ClientError) || error.failure !== 'tool-unknown') throw error
-    const fix = await suggestTool(client, name)
+    if (!(error instanceof ClientError) || error.status !== 404) throw error
+    const names = await client.listResources(plural).catch((failed: unknown) => {
+      if (failed instanceof ClientError) return []
+      throw failed
+    })
+    const others = names.map(({ metadata }) => metadata.name)
+    const fix = others.includes(name) ? undefined : suggestion(name, others)
     throw fix === undefined ? error : error.withFix(fix)
   }
 }

@@ -1,4 +1,5 @@
 // The shapes of the API beside calls, as a client reads them.
+import type { ExplainedDecision, Governing } from '../contract/explanation.ts'
 import type { CallResource } from '../contract/schema/call-resource.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 
@@ -63,7 +64,13 @@ export interface ApplyReply {
 }
 
 export interface ExplainReply {
-  readonly decision: 'allow' | 'deny' | 'require-approval' | 'error'
+  readonly decision: ExplainedDecision
+  /** What decided; absent where the call would end before any rule is asked. */
+  readonly governing?: Governing
+  /** What would have to change for the call to be sent at once, one sentence each. */
+  readonly changes: readonly string[]
+  /** What would be sent, as policy leaves it. */
+  readonly sends?: Json
   readonly stages: readonly {
     readonly stage: string
     readonly verdict: 'ok' | 'end' | 'suspend' | 'not-reached'

@@ -3,12 +3,16 @@ import { Agent, type Dispatcher } from 'undici'
 import type { CallState } from '../contract/answer.ts'
 import type { CallResource } from '../contract/schema/call-resource.ts'
 import type { JsonObject } from '../util/json.ts'
-import type { ApplyReply, CallPage, ExplainReply, HealthReply, Resource } from './api.ts'
+import type { ApplyReply, CallPage, ExplainReply, HealthReply } from './api.ts'
+import { type ApprovalClient, approvalClient } from './approvals.ts'
 import { type AuditClient, auditClient } from './audit.ts'
 import { type CallReply, isAnswerTo, readCallReply } from './call-reply.ts'
 import { ClientError } from './client-error.ts'
 import { type EffectClient, effectClient } from './effects.ts'
 import { ask, exchange, refusalOf, segment, type Target } from './exchange.ts'
+import { type FreezeClient, freezeClient } from './freezes.ts'
+import { type ResourceClient, resourceClient } from './resources.ts'
+import { type TokenClient, tokenClient } from './tokens.ts'
 
 export interface ClientOptions {
   /** Where the server listens, such as http://127.0.0.1:7411. */
@@ -44,7 +48,13 @@ export interface ApplyOptions {
   readonly dryRun?: boolean
 }
 
-export interface Client extends EffectClient, AuditClient {
+export interface Client
+  extends EffectClient,
+    AuditClient,
+    ApprovalClient,
+    FreezeClient,
+    TokenClient,
+    ResourceClient {
   /** Calls a tool. `body` is a request in any dialect. A call that failed is a reply, not an error. */
   call(body: JsonObject, options?: CallRequestOptions): Promise<CallReply>
   /** With `waitMs` an open call is waited for, in whole seconds, up to 300. */
@@ -54,12 +64,6 @@ export interface Client extends EffectClient, AuditClient {
   cancelCall(id: string): Promise<{ readonly canceling: boolean; readonly call: CallResource }>
   /** Manifests as YAML or JSON text; all or nothing. What is wrong with them is a reply, not an error. */
   apply(manifests: string | Uint8Array, options?: ApplyOptions): Promise<ApplyReply>
-  /** Every version of every tool, the highest first. */
-  listTools(): Promise<readonly Resource[]>
-  /** The highest version where none is named. */
-  getTool(name: string, options?: { readonly version?: string }): Promise<Resource>
-  /** Every version where none is named. `expect` is the resourceVersion that must be there. */
-  deleteTool(name: string, options?: { readonly version?: string; readonly expect?: number }): Promise<void>
   /** What every stage would answer to this call. */
   explain(body: JsonObject): Promise<ExplainReply>
   /** Whether the server takes calls, and why not. */
@@ -83,7 +87,11 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     ...effectClient(target, timeoutMs),
+    ...resourceClient(target, timeoutMs),
     ...auditClient(target, timeoutMs),
+    ...tokenClient(target, timeoutMs),
+    ...approvalClient(target, timeoutMs),
+    ...freezeClient(target, timeoutMs),
 
     async call(body, { waitMs, async: respondAsync = false, idempotencyKey } = {}) {
       const wait = waitMs === undefined ? undefined : Math.ceil(waitMs / 1000)
@@ -140,26 +148,6 @@ export function createClient(options: ClientOptions): Client {
       })
       if (!Array.isArray(got.body.problems)) throw refusalOf(got)
       return as<ApplyReply>(got)
-    },
-
-    async listTools() {
-      const got = await ask(target, { method: 'GET', path: 'v1/tools', timeoutMs })
-      return as<{ readonly tools: readonly Resource[] }>(got).tools
-    },
-
-    async getTool(name, { version } = {}) {
-      const path = `v1/tools/${segment(name)}`
-      return as<Resource>(await ask(target, { method: 'GET', path, query: { version }, timeoutMs }))
-    },
-
-    async deleteTool(name, { version, expect } = {}) {
-      await ask(target, {
-        method: 'DELETE',
-        path: `v1/tools/${segment(name)}`,
-        query: { version },
-        ...(expect === undefined ? {} : { headers: { 'if-match': `"${expect}"` } }),
-        timeoutMs,
-      })
     },
 
     async explain(body) {

@@ -9,6 +9,19 @@ export type {
   Resource,
   ResourceDiff,
 } from './api.ts'
+export type {
+  ApprovalClient,
+  ApprovalDecisionShown,
+  ApprovalListOptions,
+  ApprovalNeedShown,
+  ApprovalPage,
+  ApprovalResource,
+  GrantCondition,
+  GrantRequest,
+  GrantResource,
+  InputChange,
+  InputDiff,
+} from './approvals.ts'
 export type { AuditClient, AuditHead } from './audit.ts'
 export type { CallFailure, CallReply } from './call-reply.ts'
 export {
@@ -31,3 +44,5 @@ export type {
   Verdict,
   VerifyReply,
 } from './effects.ts'
+export type { FreezeClient, FreezeResource } from './freezes.ts'
+export type { Identity, IssuedTokenReply, Revocation, TokenClient, TokenRequest } from './tokens.ts'

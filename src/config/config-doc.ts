@@ -41,6 +41,7 @@ its owner alone; commands that run beside the data folder find it there.
 - \`host\` is not a loopback address and \`behind_proxy\` is not set: this version has no TLS of its own, so a proxy in
   front of it must speak TLS to the callers;
 - \`WRIT_ADMIN_TOKEN\` is not set, or is shorter than 32 characters: no token is read from or written to a file;
+- \`token_keys\` is not set: the keys that sign tokens are made and kept by whoever runs it;
 - the data folder holds an \`admin-token\` from an earlier start in profile \`local\`.
 
 It passes the profile on to the tools as well: manifests that only a laptop may take are refused at apply.

@@ -66,6 +66,27 @@ const settings = {
         'Bearer token of the local admin. Required in profile `production`; in `local` the file `admin-token` in the data folder is used when it is not set.',
     }),
   ),
+  token_keys: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File of the keys (rights 0600) that sign and verify the tokens this server issues; servers that share a store share it. Required in profile `production`, where `writ token rotate --file FILE` makes it. When it is not set: `token-keys.json` in the data folder, made by the first start; with `store` memory, keys that end with the server.',
+    }),
+  ),
+  token_audience: Type.String({
+    default: 'writ',
+    minLength: 1,
+    maxLength: 256,
+    pattern: '^[\\x21-\\x7e]+$',
+    description: 'Whom tokens that this server issues are for; it takes those for this audience only.',
+  }),
+  oidc: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File (YAML or JSON) of the OIDC issuers whose tokens are taken, and what their claims mean here.',
+    }),
+  ),
   effect_default: Type.Enum(['declared', 'from-risk'], {
     default: 'declared',
     description:
@@ -118,6 +139,42 @@ const settings = {
       minLength: 1,
       description:
         'Where checkpoints are kept outside the store as well: a file that gets a line for each, or an http or https address that each is sent to with POST. Set or not, the newest one is in `audit-head.json` in the data folder, for a database elsewhere in `audit-head.database.json`.',
+    }),
+  ),
+  notify: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File (YAML or JSON) of who is told of approvals: webhooks, Slack, Teams, mail. See the guide on notifications.',
+    }),
+  ),
+  public_url: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      pattern: '^https?://[A-Za-z0-9.:\\[\\]-]+(/[A-Za-z0-9._~/-]*)?$',
+      description:
+        'Address by which people reach this server, such as `https://writ.example.com`: links in messages begin with it. Without it, messages hold no links.',
+    }),
+  ),
+  link_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File of the key (at least 43 letters and digits, rights 0600) that signs links in messages; servers that share a store share it. When it is not set: `link-key` in the data folder, made by the first start.',
+    }),
+  ),
+  callback_allow: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description:
+        'Origins, with commas between them, such as `https://hooks.example.com`: where callers may have themselves told of the end of a call that waited for approval. Without it, nowhere.',
+    }),
+  ),
+  callback_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'File (rights 0600) of the secret that signs those calls; needed with `callback_allow`.',
     }),
   ),
   accept_rewound: Type.Boolean({

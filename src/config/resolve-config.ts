@@ -178,11 +178,25 @@ function refusals(config: Config, sourceOf: (name: SettingName) => string): Conf
       fix: `put a TLS proxy in front and give --behind-proxy, or listen on 127.0.0.1`,
     })
   }
+  if (config.public_url?.startsWith('http:') === true) {
+    problems.push({
+      source: sourceOf('public_url'),
+      message: 'profile production makes no links that travel without TLS: they decide approvals',
+      fix: 'give an address that begins with https://',
+    })
+  }
   if (config.store === 'memory') {
     problems.push({
       source: sourceOf('store'),
       message: 'profile production does not keep its ledger in memory: a restart would forget what was sent',
       fix: `unset ${variableOf('store')}, or give the url of a PostgreSQL`,
+    })
+  }
+  if (config.token_keys === undefined) {
+    problems.push({
+      source: sourceOf('token_keys'),
+      message: 'profile production does not make the keys that sign tokens by itself',
+      fix: "make the file with 'writ token rotate --file FILE', and give it with --token-keys",
     })
   }
   if (config.admin_token === undefined) {

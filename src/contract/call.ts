@@ -74,6 +74,8 @@ export interface Call {
   readonly claims: Claims
   /** Absent where the dialect has no words for it. */
   readonly echo?: Echo
+  /** Where whoever asked wants to hear of the end, should the call have to wait for people. */
+  readonly callback?: string
   readonly warnings: readonly string[]
 }
 

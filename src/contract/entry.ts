@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../util/json.ts'
 import type { ToolUsage } from './answer.ts'
 import type { Constraints, Echo, Trace } from './call.ts'
+import type { ActorKind } from './caller.ts'
 import type { EffectState } from './effect.ts'
 import type { Failure } from './failure.ts'
 
@@ -51,8 +52,18 @@ export interface CallerSnapshot {
   readonly actor: string
   readonly namespace: string
   readonly roles: readonly string[]
+  /** What it holds besides its roles; what those grant is looked up whenever it is asked. */
   readonly permissions: readonly string[]
   readonly admin: boolean
+  readonly kind?: ActorKind
+  /** What its token was narrowed to: a permission counts only where one of these covers it, too. */
+  readonly scopes?: readonly string[]
+  /** Agents that it may speak for, `*` at the end of a name stands for any rest. An agent speaks for itself. */
+  readonly agents?: readonly string[]
+  /** The system of agents that it belongs to, for policies that name one. */
+  readonly system?: string
+  /** The token that it showed: one that was revoked since denies (S36). */
+  readonly token?: { readonly id: string; readonly issuedAt: number }
 }
 
 /** What an entry remembers of its end: enough to answer every call that asks for it. */
@@ -131,9 +142,11 @@ export interface Entry {
   readonly request?: EntryRequest
   /** The saga it is a member of. */
   readonly saga?: string
-  /** What runs. Erased after its lifetime (S18). */
+  /** What was asked for, and runs unless `narrowed` is there. Erased after its lifetime (S18). */
   readonly payload?: Payload
   readonly payloadHash: string
+  /** What policy made of it, and is sent (S43). Erased with the payload. */
+  readonly narrowed?: { readonly payload: Payload; readonly hash: string }
   /** What makes another request the same call: the identity fields where declared, else the whole payload (S13). */
   readonly fingerprint: string
   readonly fingerprintFields: readonly string[]
@@ -153,6 +166,11 @@ export interface Entry {
   readonly settledAt?: number
   /** Only the key is still remembered: payload and outcome are gone for good (S18). */
   readonly erased?: true
+}
+
+/** What was sent: what was asked for, or what policy made of it (S43). */
+export function sentPayloadOf({ payload, narrowed }: Entry): Payload | undefined {
+  return narrowed?.payload ?? payload
 }
 
 /** What is kept inline; a reference says nothing. */

@@ -1,5 +1,6 @@
 // Puts the audit of one store together: its key, its anchor, the look whether the store was set back, and checkpoints.
 import { CONTRACT_REVISION } from '../contract/version.ts'
+import { createEgress } from '../egress/egress.ts'
 import type { Events } from '../event/event.ts'
 import { type AnchorTarget, createAnchor, joinAnchors } from '../ledger/anchor.ts'
 import { anchorFile, headFile, lastKeptHead, webhook } from '../ledger/anchor-target.ts'
@@ -108,7 +109,10 @@ function openKey(choice: AuditOptions['key']): AuditKey {
 function targetsOf(world: World, { headFile: path, anchor }: AuditOptions): readonly AnchorTarget[] {
   const targets = path === undefined ? [] : [headFile(path)]
   if (anchor === undefined) return targets
-  return [...targets, 'webhook' in anchor ? webhook(world, anchor.webhook) : anchorFile(anchor.file)]
+  return [
+    ...targets,
+    'webhook' in anchor ? webhook(createEgress({ world }), anchor.webhook) : anchorFile(anchor.file),
+  ]
 }
 
 async function refuseRewound(

@@ -12,6 +12,7 @@ import { attach, canAttach } from '../pipeline/handle.ts'
 import { NO_OUTPUT } from '../pipeline/inquire.ts'
 import { nextReconcile, type ReconcileData, readReconcile } from '../pipeline/reconcile-timer.ts'
 import { type Finding, settleUnknown } from '../pipeline/settle-unknown.ts'
+import { standingOf } from '../pipeline/standing.ts'
 import type { DueTimer } from '../store/store.ts'
 import type { DriverKit, TimerEnd } from './timers.ts'
 
@@ -30,7 +31,7 @@ export async function reconcile(timer: DueTimer, kit: DriverKit): Promise<TimerE
   const rule = target?.tool.operations[entry.operation]?.effect
   if (target === undefined || rule === undefined) return later(entry, data, BUILD_WAIT_MS, kit)
   // S36: nothing is sent for a caller who may no longer; what was sent stays in question.
-  if (permit(kit.callerNow(entry.caller), target.tool).kind === 'denied') {
+  if (permit(entry.caller, target.tool, standingOf(entry.caller, kit).held).kind === 'denied') {
     return later(entry, data, BUILD_WAIT_MS, kit)
   }
   if (!kit.ledger.maySend) return { kind: 'again', inMs: 1_000 }

@@ -57,6 +57,8 @@ export function startTimers(
   const inHand = new Set<Promise<void>>()
   let stopped = false
   let looking = false
+  /** The look that is under way: what it claims is in hand, also when the end began meanwhile. */
+  let underWay: Promise<void> = Promise.resolve()
   /** Monotonic time of the next look; earlier ones that were asked for while looking come right after it. */
   let next = Number.POSITIVE_INFINITY
   let timer: Timer | undefined
@@ -75,7 +77,7 @@ export function startTimers(
     if (stopped) return
     looking = true
     next = Number.POSITIVE_INFINITY
-    look().then(rest, (error: unknown) => {
+    underWay = look().then(rest, (error: unknown) => {
       onlyUnavailable(error)
       rest(idleMs)
     })
@@ -131,6 +133,7 @@ export function startTimers(
       stopped = true
       unlisten()
       timer?.cancel()
+      await underWay
       await Promise.allSettled(inHand)
     },
   }

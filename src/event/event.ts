@@ -75,6 +75,34 @@ export interface EventMap {
     readonly subject: string
     readonly error: string
   }
+  /** A target could not be told of an approval; `retry_in_ms` is null where it is given up. */
+  'notify:failed': {
+    readonly namespace: string
+    readonly approval_id: string
+    readonly event: string
+    readonly channel: string
+    readonly why: string
+    readonly retry_in_ms: number | null
+  }
+  /** A call waits for people. */
+  'approval:requested': {
+    readonly namespace: string
+    readonly approval_id: string
+    readonly entry_id: string
+    readonly call_id: string
+    readonly tool_id: string
+    readonly escalated: boolean
+  }
+  /** People have decided, or the question has ended without them. */
+  'approval:decided': {
+    readonly namespace: string
+    readonly approval_id: string
+    readonly entry_id: string
+    readonly call_id: string
+    readonly tool_id: string
+    readonly state: string
+    readonly waited_ms: number
+  }
   /** An unknown effect is known now. */
   'entry:settled': {
     readonly entry_id: string

@@ -2,8 +2,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { request } from 'undici'
-import type { World } from '../util/world.ts'
+import type { Egress } from '../egress/egress.ts'
 import type { AnchorTarget } from './anchor.ts'
 import { type KeptHead, readKeptHead } from './checkpoint.ts'
 
@@ -31,31 +30,24 @@ export function anchorFile(path: string): AnchorTarget {
   }
 }
 
-const WEBHOOK_TIMEOUT_MS = 10_000
-
 /** The address is sent each checkpoint with POST, and takes it by answering with 2xx. */
-export function webhook(world: World, url: string): AnchorTarget {
-  const parsed = URL.parse(url)
-  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+export function webhook(egress: Egress, url: string): AnchorTarget {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error(
       'the anchor of the audit is no http or https address; write it like https://example.com/anchor',
     )
   return {
     // Not the path and the query: they may hold a secret.
-    name: parsed.origin,
+    name: egress.check(url).origin,
     queue: 16,
     async keep(head) {
-      const response = await request(url, {
-        dispatcher: world.network,
+      const { status } = await egress.send({
+        url,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(head),
-        headersTimeout: WEBHOOK_TIMEOUT_MS,
-        bodyTimeout: WEBHOOK_TIMEOUT_MS,
       })
-      await response.body.dump()
-      if (response.statusCode < 200 || response.statusCode > 299)
-        throw new Error(`it answered with status ${response.statusCode}`)
+      if (status < 200 || status > 299) throw new Error(`it answered with status ${status}`)
     },
   }
 }

@@ -1,14 +1,20 @@
 // The ledger: what was meant, what was sent, what came of it. Turns facts of a call into atomic writes of the store.
+import type { Approval } from '../contract/approval.ts'
 import type { CallRecord } from '../contract/call.ts'
+import type { Spend } from '../contract/decision.ts'
 import type { Entry, EntryOutcome, EntryState } from '../contract/entry.ts'
 import type { EvidenceType } from '../contract/evidence.ts'
 import { startsAttempt } from '../store/entry-rule.ts'
 import type {
+  ApprovalStore,
+  ApprovalWrite,
   EntryUpdate,
   LedgerWrite,
   NewEvidence,
+  ResourceRow,
   SagaStore,
   SagaWrite,
+  StopGuard,
   Store,
   TimerChange,
   WriteResult,
@@ -16,6 +22,9 @@ import type {
 import type { JsonObject } from '../util/json.ts'
 import type { World } from '../util/world.ts'
 import { type Watch, watchEntry } from './watch.ts'
+
+/** The resource kind that standing approvals are kept as. */
+export const GRANT_KIND = 'ApprovalGrant'
 
 /** Evidence of one fact, before it is stamped. */
 export interface Fact {
@@ -39,6 +48,22 @@ export interface Move {
   readonly facts?: readonly Fact[]
   readonly timers?: readonly TimerChange[]
   readonly saga?: SagaWrite
+  readonly approval?: ApprovalWrite
+  /** It is refused while one of these stands. */
+  readonly unless?: readonly StopGuard[]
+}
+
+/** A call that waits for people, with everything that is written with it. */
+export interface Suspension {
+  readonly call: CallRecord
+  /** The question, as it is asked first. */
+  readonly approval: Approval
+  readonly outcome: EntryOutcome
+  readonly facts: readonly Fact[]
+  /** How long it waits. */
+  readonly ttlMs: number
+  /** Who has to hear of it. */
+  readonly timers: readonly TimerChange[]
 }
 
 export type MoveResult =
@@ -65,19 +90,15 @@ export interface Ledger {
     entry: Entry,
     uniqueSince: number | undefined,
     facts: readonly Fact[],
-    /** The call, where it is not the one that made the entry: recovery must know it. */
-    call?: CallRecord,
+    parts?: IntentParts,
   ): Promise<IntendResult>
+  /** What budgets have taken so far, by their ids. */
+  spent(namespace: string, spends: readonly Spend[]): Promise<ReadonlyMap<string, number>>
+  readonly approvals: Pick<ApprovalStore, 'get'>
+  /** Standing approvals as they are at this moment: one that was taken back a moment ago is not among them. */
+  grants(namespace: string): Promise<readonly ResourceRow[]>
   /** Durable: the call waits for somebody, and its key with it. */
-  suspend(
-    entry: Entry,
-    call: CallRecord,
-    approvalId: string,
-    outcome: EntryOutcome,
-    facts: readonly Fact[],
-    /** How long it waits. */
-    ttlMs: number,
-  ): Promise<WriteResult>
+  suspend(entry: Entry, suspension: Suspension): Promise<WriteResult>
   /** Durable: the outcome of an intended entry. */
   settle(intended: Entry, ending: Ending, call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
   /** Durable: an entry of any state moves on; refused when it changed since it was read. */
@@ -102,6 +123,14 @@ export interface Ledger {
   record(namespace: string, callId: string, fact: Fact): Promise<void>
   /** Written behind: a fact about a call under way. */
   noteFact(namespace: string, callId: string, fact: Fact): Promise<WriteResult>
+}
+
+/** What is written with an intent, or the intent is not. */
+export interface IntentParts extends Pick<LedgerWrite, 'approval' | 'spends' | 'timers' | 'unless'> {
+  /** The call, where it is not the one that made the entry: recovery must know it. */
+  readonly call?: CallRecord
+  /** What policy makes of the payload of an entry that is there already. */
+  readonly narrowed?: Entry['narrowed']
 }
 
 export type IntendResult =
@@ -150,7 +179,12 @@ export function createLedger(world: World, store: Store): Ledger {
     watch: (entry) => watchEntry(entry, world, store.peers),
     findByIdentity: (identity, since) => store.entries.findByIdentity(identity, since),
 
-    async intend(entry, uniqueSince, facts, call) {
+    async spent(namespace, spends) {
+      const amounts = await store.budgets.spent(namespace, spends)
+      return new Map(spends.map(({ budget }, index) => [budget, amounts[index] ?? 0]))
+    },
+
+    async intend(entry, uniqueSince, facts, { call, narrowed, ...parts } = {}) {
       const isNew = entry.revision === 0
       const unique = uniqueSince === undefined ? {} : { uniqueSince }
       const begins =
@@ -173,19 +207,30 @@ export function createLedger(world: World, store: Store): Ledger {
               revision: entry.revision,
               path: ['intended'],
               // A cancel was for the attempt before.
-              set: { epoch: world.epoch, callId: entry.callId, cancelRequested: false, ...begins },
+              set: {
+                epoch: world.epoch,
+                callId: entry.callId,
+                cancelRequested: false,
+                ...begins,
+                ...orNothing('narrowed', narrowed),
+              },
               ...unique,
             },
         // Who sends something unknown again finds out about a member that there is: nobody joins by it (S22, S29).
         ...orNothing('openSaga', entry.state === 'unknown' ? undefined : entry.saga),
         ...(call === undefined ? {} : { calls: [call] }),
+        ...parts,
         evidence: stamp(entry.namespace, entry.callId, facts),
       })
       return result.kind === 'written' ? { kind: 'intended', entry: intended } : result
     },
 
-    suspend(entry, call, approvalId, outcome, facts, ttlMs) {
+    approvals: store.approvals,
+    grants: (namespace) => store.resources.list({ namespace, kind: GRANT_KIND }),
+
+    suspend(entry, { call, approval, outcome, facts, ttlMs, timers }) {
       const isNew = entry.revision === 0
+      const approvalId = approval.id
       return store.ledger.intend({
         namespace: entry.namespace,
         entry: isNew
@@ -199,11 +244,18 @@ export function createLedger(world: World, store: Store): Ledger {
               key: entry.key,
               revision: entry.revision,
               path: ['awaiting-approval'],
-              set: { epoch: world.epoch, callId: call.id, approvalId, outcome },
+              set: {
+                epoch: world.epoch,
+                callId: call.id,
+                approvalId,
+                outcome,
+                ...orNothing('narrowed', entry.narrowed),
+              },
             },
         calls: [call],
+        approval: { kind: 'insert', approval },
         evidence: stamp(entry.namespace, call.id, facts),
-        timers: [{ kind: 'approval', subject: entry.id, inMs: ttlMs }],
+        timers: [{ kind: 'approval', subject: entry.id, inMs: ttlMs }, ...timers],
         ...orNothing('openSaga', entry.saga),
       })
     },
@@ -217,20 +269,24 @@ export function createLedger(world: World, store: Store): Ledger {
         ...(ending.timers === undefined || ending.timers.length === 0 ? {} : { timers: ending.timers }),
       }),
 
-    async move(entry, { path, set = {}, calls, facts = [], timers, saga }) {
+    async move(entry, { path, set = {}, calls, facts = [], timers, saga, approval, unless }) {
       const result = await store.ledger.settle({
         namespace: entry.namespace,
         entry: { kind: 'update', scope: entry.scope, key: entry.key, revision: entry.revision, path, set },
         ...orNothing('calls', calls),
         ...orNothing('timers', timers),
+        ...orNothing('unless', unless),
         ...orNothing('saga', saga),
+        ...orNothing('approval', approval),
         evidence: stamp(entry.namespace, set.callId ?? entry.callId, facts),
       })
       if (result.kind === 'conflict') return result
       const { outcome: _, settledAt: __, ...begun } = entry
       const kept = startsAttempt(path) ? begun : entry
       const state = path.at(-1) ?? entry.state
-      return { kind: 'moved', entry: { ...kept, ...set, state, revision: entry.revision + 1 } }
+      const { narrowed, ...changed } = set
+      const moved: Entry = { ...kept, ...changed, state, revision: entry.revision + 1 }
+      return { kind: 'moved', entry: withNarrowed(moved, narrowed) }
     },
 
     settleRead(entry, ending, call, facts, wait) {
@@ -285,6 +341,12 @@ export function createLedger(world: World, store: Store): Ledger {
     noteFact: async (namespace, callId, fact) =>
       store.ledger.note({ namespace, evidence: stamp(namespace, callId, [fact]) }),
   }
+}
+
+function withNarrowed(entry: Entry, narrowed: EntryUpdate['set']['narrowed']): Entry {
+  if (narrowed === undefined) return entry
+  const { narrowed: _, ...rest } = entry
+  return narrowed === null ? rest : { ...rest, narrowed }
 }
 
 function orNothing<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {

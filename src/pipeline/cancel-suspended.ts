@@ -2,24 +2,22 @@
 import type { CallRecord } from '../contract/call.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { Store } from '../store/store.ts'
+import { endWaiting } from './end-waiting.ts'
 import type { Kit } from './kit.ts'
+import { approvalOf } from './recall.ts'
 
 /** False when it no longer waits. */
 export async function cancelSuspended(record: CallRecord, store: Store, kit: Kit): Promise<boolean> {
-  const entry =
-    record.entryId === undefined ? undefined : await store.entries.get(record.namespace, record.entryId)
-  if (entry?.state !== 'awaiting-approval' || record.answer === undefined) return false
-  const failure = createFailure('canceled', { message: 'canceled while it waited for approval' })
-  const outcome = { failure, sideEffects: [], warnings: [] }
-  const canceled: CallRecord = {
-    ...record,
-    state: 'canceled',
-    effect: 'not-done',
-    endedAt: kit.world.clock.now(),
-    answer: { ...record.answer, state: 'canceled', final: true, effect: 'not-done', failure },
+  const { namespace, entryId } = record
+  if (entryId === undefined || record.answer === undefined) return false
+  // Again where somebody decides at the same moment: each time round, the question has moved on.
+  for (;;) {
+    const entry = await store.entries.get(namespace, entryId)
+    // A call that only joined another's has nothing to cancel there.
+    if (entry?.state !== 'awaiting-approval' || entry.callId !== record.id) return false
+    const failure = createFailure('canceled', { message: 'canceled while it waited for approval' })
+    const approval = await approvalOf(entry, kit)
+    const moved = await endWaiting(entry, approval, { state: 'canceled', failure }, kit)
+    if (moved.kind === 'moved') return true
   }
-  const fact = { type: 'tool.canceled' as const, body: { entry_id: entry.id, effect: 'not-done' } }
-  const ending = { path: ['canceled'] as const, attempts: entry.attempts, outcome }
-  const written = await kit.ledger.settle(entry, ending, canceled, [fact])
-  return written.kind === 'written'
 }

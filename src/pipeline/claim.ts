@@ -1,13 +1,16 @@
 // Stage 6: take the key. Reserved in memory; durable with the first durable fact, the suspension or the intent.
+import type { RuleMatch } from '../contract/decision.ts'
 import { isReadOnly } from '../contract/effect.ts'
 import type { Entry, EntryRequest } from '../contract/entry.ts'
 import { fingerprintOf } from '../ledger/fingerprint.ts'
 import { isTombstone } from '../store/store.ts'
+import { sha256Hex } from '../util/canonical.ts'
 import type { Kit } from './kit.ts'
 import { isUnknownToOthers, joinFlight, knowEntry } from './recall.ts'
 import { refuse, resultOfEntry } from './result.ts'
 import { checkSaga } from './saga-member.ts'
 import { advance, type Claimed, type Granted, type Recalled, type StageResult } from './stages.ts'
+import { standingOf } from './standing.ts'
 
 /** `again`: this call took a flight over, and what it had decided was decided about another entry. */
 export type ClaimResult = StageResult<Claimed> | { readonly kind: 'again'; readonly state: Recalled }
@@ -15,7 +18,7 @@ export type ClaimResult = StageResult<Claimed> | { readonly kind: 'again'; reado
 export async function claim(state: Granted, kit: Kit): Promise<ClaimResult> {
   const closed = state.call.saga === undefined ? undefined : await checkSaga(state, kit.ledger.sagas)
   if (closed !== undefined) return closed
-  const entry = state.continued ?? draft(state, kit)
+  const entry = state.continued === undefined ? draft(state, kit) : asDecided(state, state.continued)
   if (entry.identity !== undefined) {
     const repeated = await repeatedEffect(state, entry, kit)
     if (repeated !== undefined) return repeated
@@ -36,6 +39,11 @@ export async function claim(state: Granted, kit: Kit): Promise<ClaimResult> {
   const flight = visible ? kit.flights.reserve(entry) : kit.flights.hidden(entry)
   state.held.flight = flight
   return advance(state, { entry, flight })
+}
+
+/** What policy made of it for an attempt before is not what it makes of it now. */
+function asDecided(state: Granted, { narrowed: _, ...continued }: Entry): Entry {
+  return { ...continued, ...narrowedPart(state) }
 }
 
 function draft(state: Granted, kit: Kit): Entry {
@@ -69,6 +77,7 @@ function draft(state: Granted, kit: Kit): Entry {
     ...(call.saga === undefined ? {} : { saga: call.saga }),
     ...(input === undefined ? {} : { payload: { inline: input } }),
     payloadHash: print.payloadHash,
+    ...narrowedPart(state),
     fingerprint: print.fingerprint,
     fingerprintFields: print.fields,
     ...(print.identity === undefined ? {} : { identity: print.identity }),
@@ -76,6 +85,13 @@ function draft(state: Granted, kit: Kit): Entry {
     cancelRequested: false,
     createdAt: state.receivedAt,
   }
+}
+
+/** S43: as asked for and as sent. */
+export function narrowedPart({ narrowed }: Granted): Pick<Entry, 'narrowed'> {
+  if (narrowed === undefined) return {}
+  const hash = sha256Hex(narrowed.payloadText)
+  return { narrowed: { payload: { inline: narrowed.input ?? null }, hash } }
 }
 
 /** Absent where there is nothing to keep, as for most calls. */
@@ -105,10 +121,8 @@ async function repeatedEffect(
   if (earlier === undefined || earlier.id === entry.id) return undefined
   // The same key: made since recall looked. That is for its flight, or its entry, to answer.
   if (earlier.scope === state.scope && earlier.key === state.key) return undefined
-  if (rule.onRepeat === 'approve' && state.continued === undefined) {
-    Object.assign(state, {
-      approvalReasons: [...state.approvalReasons, `the same effect as call ${earlier.callId}`],
-    })
+  if (rule.onRepeat === 'approve' && state.continued?.state !== 'unknown') {
+    Object.assign(state, askAbout(state, earlier, kit))
     return undefined
   }
   const ownOutcome =
@@ -117,6 +131,21 @@ async function repeatedEffect(
     !isTombstone(earlier)
   if (rule.onRepeat === 'replay' && ownOutcome) return { kind: 'end', result: resultOfEntry(earlier) }
   return repeated(state, earlier)
+}
+
+/** S14: somebody has to say that the same effect is meant twice. */
+function askAbout(state: Granted, earlier: Entry, kit: Kit): Pick<Granted, 'facts' | 'decision'> {
+  const match: RuleMatch = {
+    policyId: `Tool/${state.target.tool.name}`,
+    policyVersion: state.target.tool.version,
+    rule: 'effect.identity.on_repeat',
+    decision: 'require-approval',
+    code: 'effect-repeated',
+    reason: `the same effect as call ${earlier.callId}`,
+  }
+  const facts = { ...state.facts, also: [...state.facts.also, match] }
+  const decision = standingOf(state.caller, kit).rules.decide(facts, { explain: state.reports !== undefined })
+  return { facts, decision }
 }
 
 /** Names the earlier call; another caller's output is never shown. */

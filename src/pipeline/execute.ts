@@ -4,7 +4,7 @@ import { type EffectState, isReadOnly } from '../contract/effect.ts'
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
-import { permit } from '../governance/permit.ts'
+import { guardsOf } from '../contract/stop.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
 import type { IntendResult } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store.ts'
@@ -13,8 +13,9 @@ import type { Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import { answerOf, recordOf, runningRecord } from './answer.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
+import { overBudget } from './authorize.ts'
 import { backoff } from './backoff.ts'
-import { repeated } from './claim.ts'
+import { narrowedPart, repeated } from './claim.ts'
 import { type Classified, classify, mayRepeat, stopped, tooLate } from './classify.ts'
 import { startedFact } from './evidence.ts'
 import { keepHandle } from './handle.ts'
@@ -22,7 +23,7 @@ import { inquire } from './inquire.ts'
 import type { Kit } from './kit.ts'
 import { onLateReply } from './late-reply.ts'
 import { pause, within } from './pause.ts'
-import { denied } from './permit.ts'
+import { stopped as stoppedEarly } from './permit.ts'
 import { failedResult, refuse, runningResult } from './result.ts'
 import { memberSettled, sagaClosed } from './saga-member.ts'
 import {
@@ -33,7 +34,9 @@ import {
   type Execution,
   type StageResult,
 } from './stages.ts'
+import { stillAllowed } from './still-allowed.ts'
 import { sentAs } from './two-phase-prepare.ts'
+import { isGrantUse, usedFacts, useOf } from './use-approval.ts'
 
 export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Executed> | Again> {
   const transport = kit.transport(state.target.tool.type)
@@ -48,18 +51,15 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   let keeping: Promise<Entry | undefined> | undefined
 
   for (let tries = 1; ; tries++) {
-    const permission = permit(kit.callerNow(state.caller), state.target.tool)
-    if (permission.kind === 'denied') {
-      if (intended === undefined) return denied(state, permission.missing, permission.why)
-      // Denied after a send: what was sent may still have had its effect (S36).
-      const failure = createFailure('permission-denied', {
-        message: permission.why,
-        details: { missing: permission.missing },
-      })
-      last = { effect: last?.effect ?? 'not-done', failure, sideEffects: [] }
+    const allowed = await stillAllowed(state, tries === 1, kit)
+    if (allowed.kind === 'again') return allowed
+    if (allowed.kind === 'refused') {
+      if (!sent && intended === undefined) return ended(state, allowed.failure)
+      // Refused after a send: what was sent may still have had its effect (S36).
+      last = { effect: last?.effect ?? 'not-done', failure: allowed.failure, sideEffects: [] }
       break
     }
-    if (intended === undefined && !isReadOnly(state.operation.effect)) {
+    if (intended === undefined && needsIntent(state)) {
       const written = await intend(state, kit)
       if (written.kind !== 'intended') return written
       intended = written.entry
@@ -134,20 +134,35 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   return advance(state, { execution: executionOf(last, attempt, sent, intended, lastDeadline) })
 }
 
+/** Whatever must not happen twice is on record before it is sent: effects, and what people or budgets gave for it. */
+function needsIntent({ operation, decision, approval, grant }: Admitted): boolean {
+  return (
+    !isReadOnly(operation.effect) ||
+    approval !== undefined ||
+    grant !== undefined ||
+    decision.spends.length > 0
+  )
+}
+
 type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResult<never> | Again
 
 /** The first of the two times a write waits for the disk (S34). */
 async function intend(state: Admitted, kit: Kit): Promise<Intended> {
   const { identity } = state.operation.effect
   // Somebody has decided about a repeat that was approved; all others must still be the only one (S14).
-  const unique = identity !== undefined && state.approvalReasons.length === 0
+  const unique = identity !== undefined && !isAgreedRepeat(state)
   try {
     const writing = kit.ledger.intend(
       state.continued ? { ...state.entry, callId: state.call.id } : state.entry,
       unique ? state.receivedAt - identity.windowMs : undefined,
-      [startedFact(state)],
-      // Other processes must be able to find the call, and recovery the one that continues an entry.
-      state.continued || kit.refresh ? runningRecord(state, kit) : undefined,
+      [startedFact(state, kit), ...usedFacts(state, kit)],
+      {
+        // Other processes must be able to find the call, and recovery the one that continues an entry.
+        ...(state.continued || kit.refresh ? { call: runningRecord(state, kit) } : {}),
+        ...useOf(state, kit),
+        ...renarrowed(state),
+        unless: guardsOf(state.caller, state.call.tool, state.call.agent),
+      },
     )
     // A database that is away must not hold its callers.
     const left = state.deadline - kit.world.clock.monotonic()
@@ -161,6 +176,10 @@ async function intend(state: Admitted, kit: Kit): Promise<Intended> {
     if (written.kind === 'intended') return written
     if (written.on === 'saga') return sagaClosed(state)
     if (written.on === 'identity' && written.entry) return repeated(state, written.entry)
+    if (written.on === 'stopped') return stoppedBy(state, written.stop ?? '', kit)
+    if (written.on === 'budget' && written.spend && !isGrantUse(written.spend)) {
+      return overBudget(state, written.spend)
+    }
     const found = written.entry
     // A conflict with one's own nonce is ownership: the acknowledgement was lost, not the intent (S35).
     if (found?.callId === state.call.id && found.epoch === kit.world.epoch && found.state === 'intended') {
@@ -173,6 +192,36 @@ async function intend(state: Admitted, kit: Kit): Promise<Intended> {
     if (error.maybeWritten)
       return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
     return refuse(state, 'intent-not-recorded')
+  }
+}
+
+/** S43: an entry that is there already is sent as policy makes it now. */
+function renarrowed(state: Admitted): Pick<Entry, 'narrowed'> {
+  return state.entry.revision === 0 ? {} : narrowedPart(state)
+}
+
+function isAgreedRepeat({ decision, approval }: Admitted): boolean {
+  return approval !== undefined && decision.matches.some(({ code }) => code === 'effect-repeated')
+}
+
+/** Somebody stopped it a moment ago: here that may not be known yet. */
+function stoppedBy(state: Admitted, name: string, kit: Kit): StageResult<never> {
+  const kind = name.startsWith('token') ? 'revocation' : 'freeze'
+  const known = kit.authority.stopped(state.caller, state.call.tool, state.call.agent)
+  return stoppedEarly(
+    state,
+    known ?? { kind, name, reason: 'stopped by an operator', at: kit.world.clock.now() },
+  )
+}
+
+/** Ends a call that was sent nowhere. */
+function ended(state: Admitted, failure: Failure): StageResult<never> {
+  const open = state.continued?.state === 'unknown'
+  const result = failedResult(state, failure, open ? 'unknown' : 'none')
+  if (state.continued === undefined) return { kind: 'end', result }
+  return {
+    kind: 'end',
+    result: { ...result, attempt: state.continued.attempts, entryId: state.continued.id },
   }
 }
 

@@ -1,6 +1,7 @@
 // The end of a call that something inside the runtime broke.
 import type { Answer } from '../contract/answer.ts'
 import { createFailure } from '../contract/projection.ts'
+import { PolicyUnavailable } from '../governance/authority.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { onlyUnavailable } from '../store/unavailable.ts'
 import { errorPlace } from '../util/error-place.ts'
@@ -17,6 +18,11 @@ export async function faulted(received: Received, bug: unknown, kit: Kit): Promi
   if (bug instanceof StoreUnavailable && intended === undefined) {
     // No bug: the store failed under a stage that had to read it, and nothing was sent (S37).
     const failure = createFailure('intent-not-recorded')
+    return conclude(received, failedResult(received, failure, 'none'), kit)
+  }
+  if (bug instanceof PolicyUnavailable && intended === undefined) {
+    // Nobody was denied: nobody can say what governs the call (S42).
+    const failure = createFailure('policy-unavailable', { message: bug.message })
     return conclude(received, failedResult(received, failure, 'none'), kit)
   }
   kit.events.emit('call:faulted', { call_id: received.call.id, error: errorPlace(bug) })

@@ -1,12 +1,14 @@
 // What the stages work with, handed in by the composition root.
 
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Caller } from '../contract/caller.ts'
-import type { CallerSnapshot } from '../contract/entry.ts'
+import type { Approval } from '../contract/approval.ts'
+import type { ApprovalEvent } from '../contract/approval-event.ts'
 import type { Events } from '../event/event.ts'
+import type { Authority } from '../governance/authority.ts'
 import type { Flights } from '../ledger/flight.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ToolType } from '../resource/resolved-tool.ts'
+import type { TimerChange } from '../store/store.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
@@ -22,8 +24,12 @@ export interface Kit {
   readonly events: Events
   readonly admission: Admission
   readonly refusals: Refusals
-  /** What a caller of whom only a snapshot is left may do by now: what was taken from it since is not in it (S36). */
-  readonly callerNow: (caller: CallerSnapshot) => Caller
+  /** What governs calls by now: what was taken from a caller since, or stopped, is not granted any more (S36). */
+  readonly authority: Authority
+  /** Who has to hear of an approval: to be written with it, or neither is. */
+  readonly notify: (approval: Approval, event: ApprovalEvent) => readonly TimerChange[]
+  /** Origins that whoever asks may be called back at; absent: none. */
+  readonly callbackOrigins?: ReadonlySet<string>
   /** Aborted when the runtime no longer waits for what nobody asked for. */
   readonly stopping: Abort
   /** A wall clock that never goes back while this process lives: for how long ago something was, not for when. */

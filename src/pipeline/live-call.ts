@@ -2,9 +2,11 @@
 import type { Answer } from '../contract/answer.ts'
 import type { CallRecord } from '../contract/call.ts'
 import { isReadOnly } from '../contract/effect.ts'
+import { EVERYWHERE, guardsOf, type Stop, stopsGuard } from '../contract/stop.ts'
 import { guarded } from '../event/event.ts'
 import type { AbortReason } from '../util/abort.ts'
 import { answerOf, runningRecord } from './answer.ts'
+import { awaitDecision } from './await-decision.ts'
 import type { Kit } from './kit.ts'
 import { runningResult } from './result.ts'
 import { runCall } from './run-call.ts'
@@ -12,6 +14,11 @@ import type { CallFact, Claimed, FactSink, Received } from './stages.ts'
 
 /** How long past its deadline a caller waits for an outcome that is being written down. */
 const GRACE_MS = 500
+
+export interface AnswerOptions {
+  readonly waitMs?: number
+  readonly throughApproval?: boolean
+}
 
 export class LiveCall {
   readonly #received: Received
@@ -56,13 +63,29 @@ export class LiveCall {
     return this.#received.caller.actor
   }
 
-  /** The answer; after `waitMs`, what is known by then. */
-  answer(options: { readonly waitMs?: number } = {}): Promise<Answer> {
+  /** Whether a stop is about it. */
+  isStoppedBy(stop: Stop): boolean {
+    const { caller, call } = this.#received
+    if (stop.namespace !== EVERYWHERE && stop.namespace !== caller.namespace) return false
+    const now = this.#kit.world.clock.now()
+    return guardsOf(caller, call.tool, call.agent).some((guard) => stopsGuard(stop, guard, now))
+  }
+
+  /** The answer; after `waitMs`, what is known by then. `throughApproval` waits for people, too, for as long. */
+  async answer({ waitMs, throughApproval }: AnswerOptions = {}): Promise<Answer> {
+    const { clock } = this.#kit.world
     // Execution ends at the deadline; its outcome may still wait for a slow disk. The caller does not (S9).
-    const left = this.#received.listensUntil - this.#kit.world.clock.monotonic() + GRACE_MS
-    const waitMs = Math.min(options.waitMs ?? Number.POSITIVE_INFINITY, left)
-    if (waitMs === Number.POSITIVE_INFINITY) return this.done
+    const left = this.#received.listensUntil - clock.monotonic() + GRACE_MS
+    const until = clock.monotonic() + Math.min(waitMs ?? Number.POSITIVE_INFINITY, left)
+    const answer = await this.#answerBy(until)
+    if (answer.state !== 'awaiting-approval' || throughApproval !== true) return answer
+    return awaitDecision(this.#received, answer, until - clock.monotonic(), this.#kit)
+  }
+
+  #answerBy(until: number): Promise<Answer> {
+    if (until === Number.POSITIVE_INFINITY) return this.done
     return new Promise((resolve, reject) => {
+      const waitMs = Math.max(0, until - this.#kit.world.clock.monotonic())
       const timer = this.#kit.world.after(waitMs, () => resolve(this.#running()))
       this.done.then(resolve, reject).finally(() => timer.cancel())
     })

@@ -1,4 +1,5 @@
 // Stage 1: what does the key remember? Asked before anything that can have changed since.
+import type { Approval } from '../contract/approval.ts'
 import type { Entry } from '../contract/entry.ts'
 import { createFailure } from '../contract/projection.ts'
 import { compareWithEntry } from '../ledger/fingerprint.ts'
@@ -31,9 +32,28 @@ export async function takeUp(state: Received, kit: Kit): Promise<StageResult<Rec
   const entry = await kit.ledger.find(state.scope, state.key)
   if (entry === undefined) throw new Error(`entry ${state.resumed?.id} is gone`)
   knowEntry(state, entry.id)
-  const stillOpen = entry.id === state.resumed?.id && entry.state === 'unknown'
-  return stillOpen ? advance(state, { continued: entry }) : { kind: 'end', result: resultOfEntry(entry) }
+  if (entry.id !== state.resumed?.id) return { kind: 'end', result: resultOfEntry(entry) }
+  if (entry.state === 'unknown') return advance(state, { continued: entry })
+  const agreed = entry.state === 'awaiting-approval' ? await approvalOf(entry, kit) : undefined
+  if (agreed?.state !== 'approved') return { kind: 'end', result: resultOfEntry(entry) }
+  return advance(state, { continued: entry, agreed, ...undoAsAsked(state, agreed) })
 }
+
+export async function approvalOf(
+  { namespace, approvalId }: Pick<Entry, 'namespace' | 'approvalId'>,
+  kit: Pick<Kit, 'ledger'>,
+): Promise<Approval | undefined> {
+  return approvalId === undefined ? undefined : kit.ledger.approvals.get(namespace, approvalId)
+}
+
+/** An undo that people were asked about is decided about as it was then: the rule that had it approved still holds. */
+function undoAsAsked({ undoes }: Received, { rules }: Approval): Pick<Received, 'undoes'> {
+  if (undoes === undefined) return {}
+  return { undoes: { ...undoes, needsApproval: rules.some(({ policyId }) => policyId === COMPENSATION) } }
+}
+
+/** What the rule is called by which an undo needs approval. */
+export const COMPENSATION = 'compensation'
 
 async function fromLedger(state: Received, kit: Kit): Promise<StageResult<Recalled>> {
   const entry = await kit.ledger.find(state.scope, state.key)
@@ -110,6 +130,8 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
   if (differs(state, entry)) return conflict(state, entry)
   switch (entry.state) {
     case 'awaiting-approval':
+      if (state.call.callback !== undefined) state.warnings.push(CALLBACK_OF_FIRST)
+      knowEntry(state, entry.id)
       return { kind: 'suspend', result: { ...resultOfEntry(entry), state: 'awaiting-approval' } }
     case 'not-done':
     case 'unknown':
@@ -129,10 +151,15 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
   }
 }
 
-/** S16: a retryable end, or an approval that expired or went stale, leaves the key to the next attempt. */
-function isReleased({ outcome }: Entry): boolean {
+/**
+ * S16: a retryable end, or an approval that expired or went stale, leaves the key to the next attempt. So does whatever
+ * else stood in the way of what had waited: nothing was sent, and nobody has refused it.
+ */
+function isReleased({ outcome, approvalId, attempts }: Entry): boolean {
   const failure = outcome?.failure
-  return failure?.retryable === true || failure?.id === 'approval-expired' || failure?.id === 'approval-stale'
+  if (failure === undefined) return false
+  if (failure.retryable || failure.id === 'approval-expired' || failure.id === 'approval-stale') return true
+  return approvalId !== undefined && attempts === 0 && failure.id !== 'approval-denied'
 }
 
 /** Nobody knows whether the effect happened: the key is held until that is settled. */
@@ -164,6 +191,9 @@ function differs(state: Received, entry: Entry): boolean {
   if (sameness === 'same-but-reworded' && !state.warnings.includes(REWORDED)) state.warnings.push(REWORDED)
   return sameness === 'different'
 }
+
+const CALLBACK_OF_FIRST =
+  'the call that waits was made by an earlier request: only the callback of that one is called'
 
 const REWORDED =
   'fields outside the identity differ from the first request with this key; the first one counts'

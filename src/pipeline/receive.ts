@@ -19,10 +19,10 @@ export function receive(
   const left = call.deadlineUnixMs === undefined ? Number.POSITIVE_INFINITY : call.deadlineUnixMs - receivedAt
   return {
     ...(resumed === undefined ? {} : { resumed }),
-    // Whoever had to agree has agreed, or it would not be taken up.
     ...(resumed?.request?.undoes === undefined
       ? {}
-      : { undoes: { ...resumed.request.undoes, approvalReasons: [] } }),
+      : // Decided as it was: what somebody had to agree to then still needs that, and has it.
+        { undoes: { ...resumed.request.undoes, needsApproval: resumed.approvalId !== undefined } }),
     call,
     caller,
     // S13: the explicit key, else the request id.

@@ -1,6 +1,9 @@
 // What a stage says for itself in an explanation or a dry run (S17).
+import type { Decision, RuleRef } from '../contract/decision.ts'
 import type { JsonObject } from '../util/json.ts'
+import { reasonsOf } from './authorize.ts'
 import type { Admitted, Received, Stage, StageReport, StageResult } from './stages.ts'
+import { MILLION } from './use-approval.ts'
 
 type Result = StageResult<unknown> | { readonly kind: 'again' }
 
@@ -16,8 +19,15 @@ export function reportOf(stage: Stage, state: Received, result: Result): StageRe
     stage,
     verdict: 'end',
     reason: failure?.message ?? (replayed ? `answered by an earlier call, ${ended}` : ended),
-    details: failure ? { ...failure.details, failure: failure.id } : {},
+    details: {
+      ...(failure ? { ...failure.details, failure: failure.id } : {}),
+      ...(stage === 'authorize' ? denied(state as Partial<Admitted>) : {}),
+    },
   }
+}
+
+function denied({ decision }: Partial<Admitted>): JsonObject {
+  return decision?.kind === 'deny' ? explained(decision) : {}
 }
 
 /** The state has just been added to by the stage: what it found is there. */
@@ -45,8 +55,12 @@ function passed(stage: Stage, state: Partial<Admitted> & Received): [reason: str
         { timeout_ms: state.bounds?.timeoutMs ?? 0, max_attempts: state.bounds?.maxAttempts ?? 0 },
       ]
     case 'authorize': {
-      const reasons = state.approvalReasons ?? []
-      return reasons.length === 0 ? ['allow', {}] : [`require-approval: ${reasons.join('; ')}`, { reasons }]
+      if (state.decision === undefined) return ['allow', {}]
+      const reasons = reasonsOf(state.decision)
+      return [
+        reasons.length === 0 ? state.decision.kind : `${state.decision.kind}: ${reasons.join('; ')}`,
+        explained(state.decision),
+      ]
     }
     case 'claim':
       return [
@@ -59,5 +73,38 @@ function passed(stage: Stage, state: Partial<Admitted> & Received): [reason: str
       return ['there is room and time', { time_left_ms: Math.round((state.deadline ?? 0) - state.startedAt) }]
     default:
       return ['ok', {}]
+  }
+}
+
+/** Everything that matched, and what was one clause away from it. */
+function explained({ kind, matches, near, needs, narrowings, spends, policyVersion }: Decision): JsonObject {
+  const ref = ({ policyId, policyVersion, rule }: RuleRef) => ({
+    policy_id: policyId,
+    policy_version: policyVersion,
+    rule,
+  })
+  return {
+    decision: kind,
+    policy_version: policyVersion,
+    matched: matches.map((match) => ({
+      ...ref(match),
+      decision: match.decision,
+      code: match.code,
+      reason: match.reason,
+      ...(match.monitored ? { monitored: true } : {}),
+    })),
+    near: near.map((one) => ({ ...ref(one), decision: one.decision, missed: one.missed })),
+    needs: needs.map(({ role, quorum, escalated }) => ({
+      quorum,
+      ...(role === undefined ? {} : { role }),
+      ...(escalated ? { escalated: true } : {}),
+    })),
+    narrowed: narrowings.map((one) => ({ ...ref(one), kind: one.kind, field: one.field })),
+    budgets: spends.map(({ budget, amount, max, until }) => ({
+      budget,
+      amount: amount / MILLION,
+      max: max / MILLION,
+      resets_at: new Date(until).toISOString(),
+    })),
   }
 }

@@ -15,7 +15,7 @@ import { permit } from './permit.ts'
 import { recall, takeUp } from './recall.ts'
 import { resolve } from './resolve.ts'
 import { settle } from './settle.ts'
-import type { Claimed, Recalled, Received, StageResult } from './stages.ts'
+import { type Claimed, type Recalled, type Received, type StageResult, undecide } from './stages.ts'
 import { step } from './step.ts'
 import { suspend } from './suspend.ts'
 import { commitCall } from './two-phase-call.ts'
@@ -49,7 +49,7 @@ async function story(received: Received, kit: Kit): Promise<Answer> {
   if (recalled.kind !== 'ok') return conclude(received, recalled.result, kit)
   const claimed = await decide(recalled.state, kit)
   if (claimed.kind !== 'ok') return conclude(received, claimed.result, kit)
-  const approved = step('approve', claimed.state, kit, approve)
+  const approved = await step('approve', claimed.state, kit, approve)
   if (approved.kind === 'suspend') {
     if (received.call.dryRun) return conclude(received, wouldRun(received, 'require-approval'), kit)
     const suspended = await suspend(claimed.state, approved.result, kit)
@@ -71,6 +71,8 @@ async function story(received: Received, kit: Kit): Promise<Answer> {
 /** Another process had this key first: look again what it says by now. */
 function again(received: Received, kit: Kit): Promise<Answer> {
   letGo(received)
+  undecide(received as Recalled)
+  received.warnings.splice(0, received.warnings.length, ...received.call.warnings)
   return story(received, kit)
 }
 
@@ -87,10 +89,12 @@ async function decide(recalled: Recalled, kit: Kit): Promise<StageResult<Claimed
   if (permitted.kind !== 'ok') return permitted
   const valid = step('validate', permitted.state, kit, validate)
   if (valid.kind !== 'ok') return valid
-  const granted = step('authorize', valid.state, kit, authorize)
+  const granted = await step('authorize', valid.state, kit, authorize)
   if (granted.kind !== 'ok') return granted
   const claimed = await step('claim', granted.state, kit, claim)
-  return claimed.kind === 'again' ? decide(claimed.state, kit) : claimed
+  if (claimed.kind !== 'again') return claimed
+  undecide(claimed.state)
+  return decide(claimed.state, kit)
 }
 
 function isNotHere(failure: FailureId | undefined): boolean {

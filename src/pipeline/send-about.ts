@@ -1,5 +1,5 @@
 // A send about an entry that is on record, for whoever has no call to make it from: put together from what it keeps.
-import { type Entry, inlineOf } from '../contract/entry.ts'
+import { type Entry, inlineOf, sentPayloadOf } from '../contract/entry.ts'
 import { serialize, toolKeyOf } from '../ledger/fingerprint.ts'
 import type { ResolvedOperation, ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Send } from '../transport/transport.ts'
@@ -15,7 +15,7 @@ export function sendAbout(
   world: World,
 ): Send {
   const { agent, taskId, constraints, echo } = entry.request ?? {}
-  const input = inlineOf(entry.payload)
+  const input = inlineOf(sentPayloadOf(entry))
   return {
     callId: entry.callId,
     requestId: entry.requestId,

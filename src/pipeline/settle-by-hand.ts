@@ -3,10 +3,12 @@ import type { Caller } from '../contract/caller.ts'
 import { type Entry, type EntryOutcome, isInQuestion } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
+import { hasPermission } from '../governance/held.ts'
 import type { Json } from '../util/json.ts'
 import { asCompensated } from './closed-record.ts'
 import type { Kit } from './kit.ts'
 import { settleUnknown } from './settle-unknown.ts'
+import { standingOf } from './standing.ts'
 
 export interface Verdict {
   /** `undone`: it could not be undone by a call, and a person has done it. */
@@ -18,8 +20,8 @@ export interface Verdict {
 const LONGEST_REASON = 1_000
 
 /** Whoever could settle its own calls could have them sent twice: it takes a permission of its own. */
-export function maySettle(caller: Caller): boolean {
-  return caller.admin || caller.permissions.includes('call:settle')
+function maySettle(caller: Caller, kit: Kit): boolean {
+  return caller.admin || hasPermission(standingOf(caller, kit).held, 'call:settle')
 }
 
 /** undefined when it is settled. */
@@ -29,7 +31,7 @@ export async function settleByHand(
   caller: Caller,
   kit: Kit,
 ): Promise<Failure | undefined> {
-  if (!maySettle(caller)) {
+  if (!maySettle(caller, kit)) {
     return createFailure('permission-denied', {
       message: `${caller.actor} lacks call:settle`,
       details: { missing: ['call:settle'] },

@@ -27,7 +27,12 @@ import {
 export async function settle(state: Verified, kit: Kit): Promise<Answer> {
   const plain = resultOf(state, kit)
   const result = plain.effect === 'prepared' ? preparedResult(plain, state, kit) : plain
-  return isReadOnly(state.operation.effect) ? settleRead(state, result, kit) : settleWrite(state, result, kit)
+  return hasIntent(state) ? settleWrite(state, result, kit) : settleRead(state, result, kit)
+}
+
+/** Writes have one, and reads that somebody had to agree to or that a budget pays for. */
+function hasIntent({ execution, operation }: Verified): boolean {
+  return execution.intended !== undefined || !isReadOnly(operation.effect)
 }
 
 /** The second of the two times a write waits for the disk (S34). */
@@ -50,7 +55,7 @@ async function settleWrite(state: Verified, result: CallResult, kit: Kit): Promi
       execution.intended,
       ending,
       recordOf(state, answer, execution.intended.id, kit),
-      [endedFact(state, result), ...givenUpFacts(state)],
+      [endedFact(state, result, kit), ...givenUpFacts(state)],
     )
     const left = Math.max(0, state.deadline - kit.world.clock.monotonic())
     const written = await within(left + RECORD_MS, writing, kit.world)
@@ -136,7 +141,7 @@ async function settleRead(state: Verified, result: CallResult, kit: Kit): Promis
   try {
     const write = (own: Entry | undefined) => {
       const record = recordOf(state, answer, own?.id, kit)
-      return kit.ledger.settleRead(own, ending, record, [endedFact(state, result)], wait)
+      return kit.ledger.settleRead(own, ending, record, [endedFact(state, result, kit)], wait)
     }
     // Another process read with the same key and was faster: the entry is its own, this call is still on record.
     const written = write(kept).then((one) => (one.kind === 'conflict' ? write(undefined) : one))

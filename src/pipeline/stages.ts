@@ -1,11 +1,14 @@
 // The life of a call: the ordered stages, and what a call is after each. Skipping one does not compile.
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { CallState, ToolUsage } from '../contract/answer.ts'
+import type { Approval } from '../contract/approval.ts'
 import type { Call, Jitter } from '../contract/call.ts'
 import type { Caller } from '../contract/caller.ts'
+import type { Decision } from '../contract/decision.ts'
 import type { EffectState } from '../contract/effect.ts'
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
+import type { Facts } from '../governance/rules.ts'
 import type { Flight } from '../ledger/flight.ts'
 import type { ResolvedOperation } from '../resource/resolved-tool.ts'
 import type { Abort } from '../util/abort.ts'
@@ -97,8 +100,8 @@ export interface Undoes {
   readonly entryId: string
   /** The key that the tool knows the undone call by. */
   readonly toolKey: string
-  /** Why somebody has to agree, whatever the arguments are. */
-  readonly approvalReasons: readonly string[]
+  /** Whether somebody has to agree, whatever the arguments are. */
+  readonly needsApproval: boolean
 }
 
 export interface Received {
@@ -128,6 +131,8 @@ export interface Received {
 export interface Recalled extends Received {
   /** The key's entry, where it ended without an effect and this call is its next attempt (S16). */
   readonly continued: Entry | undefined
+  /** What people have agreed to while the call waited: this run goes on with it (S45). */
+  readonly agreed?: Approval
 }
 
 export interface Resolved extends Recalled {
@@ -149,25 +154,58 @@ export interface Bounds {
 }
 
 export interface Valid extends Permitted {
-  /** What runs: the entry's own payload where there is one (S13). */
+  /** What was asked for: the entry's own payload where there is one (S13). */
   readonly input: Json | undefined
   /** The same as text, as it is kept, hashed and sent; empty without an input. */
   readonly payloadText: string
   readonly bounds: Bounds
 }
 
+/** An input with the text that it is kept, hashed and sent as. */
+export interface SentInput {
+  readonly input: Json | undefined
+  readonly payloadText: string
+}
+
 export interface Granted extends Valid {
-  /** Why somebody has to approve; empty when nobody has to. */
-  readonly approvalReasons: readonly string[]
+  /** What was decided by. */
+  readonly facts: Facts
+  readonly decision: Decision
+  readonly decisionId: string
+  /** Of the namespace, when it was made. */
+  readonly rulesVersion: string
+  /** What is sent, where policy has narrowed what was asked for (S43). */
+  readonly narrowed?: SentInput
+  /** Nobody asked for a dry run, and policy made one of it: that is on record as any call is. */
+  readonly dried?: true
+}
+
+/** What is sent: what was asked for, or what policy made of it. */
+export function sentInput(state: Granted): SentInput {
+  return state.narrowed ?? state
 }
 
 export interface Claimed extends Granted {
   readonly entry: Entry
   readonly flight: Flight<CallResult>
+  /** What people are asked, where somebody has to agree. */
+  readonly question?: Approval
 }
 
 export interface Approved extends Claimed {
+  /** What was agreed to, by people or by a grant of theirs; used up by the intent. Absent: nobody had to agree. */
+  readonly approval?: Approval
+  readonly grant?: UsedGrant
   readonly approved: true
+}
+
+/** A class of calls that somebody has agreed to beforehand. */
+export interface UsedGrant {
+  readonly id: string
+  readonly by: string
+  /** How many uses it has, where they are counted. */
+  readonly maxUses?: number
+  readonly until: number
 }
 
 export interface Admitted extends Approved {
@@ -203,6 +241,14 @@ export interface Execution {
 
 export interface Verified extends Executed {
   readonly verified: true
+}
+
+/** A call that is decided anew: what was decided the round before, about other rules or another entry, counts no more. */
+export function undecide(state: Recalled): void {
+  const { narrowed, grant, approval, question } = state as Partial<Approved>
+  for (const [key, value] of Object.entries({ narrowed, grant, approval, question })) {
+    if (value !== undefined) Reflect.deleteProperty(state, key)
+  }
 }
 
 /** Moves a call on to its next type. One object goes through the whole pipeline; stages only add to it. */

@@ -3,31 +3,34 @@ import type { Answer } from '../contract/answer.ts'
 import { createFailure } from '../contract/projection.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { answerOf, recordOf } from './answer.ts'
+import { callbackTimers } from './callback-timer.ts'
 import { requestedFact } from './evidence.ts'
 import type { Kit } from './kit.ts'
 import { type Ended, failedResult, runningResult } from './result.ts'
 import { sagaClosed } from './saga-member.ts'
 import type { Again, CallResult, Claimed } from './stages.ts'
 
-const APPROVAL_TTL_MS = 600_000
+/** When the end is looked for the first time, should nobody be left to tell it. */
+const CALLBACK_LOOK_MS = 30_000
 
 export type Suspended = { readonly kind: 'answered'; readonly answer: Answer } | Ended | Again
 
 export async function suspend(state: Claimed, result: CallResult, kit: Kit): Promise<Suspended> {
   const answered = (what: CallResult): Suspended => ({ kind: 'answered', answer: answerOf(state, what, kit) })
-  if (result.failure === undefined) throw new Error('a call is suspended without a reason')
-  const approvalId = String(result.failure.details.approval_id)
+  const { question: approval } = state
+  if (result.failure === undefined || approval === undefined)
+    throw new Error('a call is suspended without a question')
   const outcome = { failure: result.failure, sideEffects: [], warnings: result.warnings }
   const answer = answerOf(state, result, kit)
   try {
-    const written = await kit.ledger.suspend(
-      state.entry,
-      recordOf(state, answer, state.entry.id, kit),
-      approvalId,
+    const written = await kit.ledger.suspend(state.entry, {
+      call: recordOf(state, answer, state.entry.id, kit),
+      approval,
       outcome,
-      [requestedFact(state, approvalId)],
-      ttlOf(state, kit),
-    )
+      facts: [requestedFact(state, approval.id, kit)],
+      ttlMs: Math.max(0, approval.expiresAt - kit.steadyNow()),
+      timers: [...kit.notify(approval, 'approval.requested'), ...callbackTimers(approval, CALLBACK_LOOK_MS)],
+    })
     if (written.kind === 'conflict') return written.on === 'saga' ? sagaClosed(state) : { kind: 'again' }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
@@ -38,10 +41,14 @@ export async function suspend(state: Claimed, result: CallResult, kit: Kit): Pro
   state.flight.land(result)
   state.flight.forget()
   state.held.flight = undefined
+  const { namespace, id, entryId, callId, binding, needs } = approval
+  kit.events.emit('approval:requested', {
+    namespace,
+    approval_id: id,
+    entry_id: entryId,
+    call_id: callId,
+    tool_id: binding.tool,
+    escalated: needs.some(({ escalated }) => escalated === true),
+  })
   return { kind: 'answered', answer }
-}
-
-/** How long somebody has to decide: never past the time the caller listens (S9). */
-function ttlOf(state: Claimed, kit: Kit): number {
-  return Math.max(0, Math.min(APPROVAL_TTL_MS, state.listensUntil - kit.world.clock.monotonic()))
 }

@@ -11,13 +11,16 @@ import { answerOf, recordOf } from './answer.ts'
 import type { Kit } from './kit.ts'
 import { failedResult, resultOfEntry } from './result.ts'
 import type { CallResult, Received } from './stages.ts'
+import { standingOf } from './standing.ts'
 import { commitEntry } from './two-phase.ts'
 import { commitRefusal, isOwn, wasPrepared } from './two-phase-check.ts'
 
 /** undefined when the call is one like any other. */
 export async function commitCall(received: Received, kit: Kit): Promise<Answer | undefined> {
   const token = tokenIn(received)
-  if (token === undefined || !mayInvokeName(received.caller, received.call.tool)) return undefined
+  if (token === undefined) return undefined
+  if (!mayInvokeName(received.caller, received.call.tool, standingOf(received.caller, kit).held))
+    return undefined
   const entry = await entryOf(token, received, kit)
   // A tool may have an operation of this name that commits nothing of ours.
   if (entry === undefined && !commitsOnly(received, kit)) return undefined

@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
 import type { Classified } from './classify.ts'
 import { errandInput } from './errand.ts'
 import type { Kit } from './kit.ts'
-import type { Admitted, CallResult, Execution, Verified } from './stages.ts'
+import { type Admitted, type CallResult, type Execution, sentInput, type Verified } from './stages.ts'
 import { phaseFact } from './two-phase-entry.ts'
 
 /** A word of the tool that goes back to it in an address or a body. */
@@ -18,12 +18,11 @@ const SECRET_BYTES = 32
 /** The operation itself, unless the tool names another one that prepares. */
 export function sentAs(state: Admitted, key: string): Pick<Send, 'operation' | 'input' | 'text'> {
   const prepare = state.operation.effect.twoPhase?.prepare
-  if (prepare === undefined) {
-    return { operation: state.operation, input: state.input, text: state.payloadText }
-  }
+  const { input, payloadText } = sentInput(state)
+  if (prepare === undefined) return { operation: state.operation, input, text: payloadText }
   const operation = state.target.tool.operations[prepare]
   if (operation === undefined) throw new Error(`${state.target.tool.name} has no operation '${prepare}'`)
-  return { operation, input: errandInput(key, undefined, state.input) }
+  return { operation, input: errandInput(key, undefined, input) }
 }
 
 /** A prepare that succeeded: without the tool's token nobody could ever commit it. */

@@ -10,6 +10,7 @@ import type { TwoPhase } from '../contract/effect.ts'
 import type { Entry, EntryOutcome } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
+import { guardsOf } from '../contract/stop.ts'
 import { serialize } from '../ledger/fingerprint.ts'
 import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Reply, Success } from '../transport/transport.ts'
@@ -18,6 +19,7 @@ import { errorPlace } from '../util/error-place.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { runErrand } from './errand.ts'
 import type { Kit } from './kit.ts'
+import { stopFacts } from './permit.ts'
 import { reconcileTimer } from './reconcile-timer.ts'
 import { settleUnknown } from './settle-unknown.ts'
 import { commitRefusal } from './two-phase-check.ts'
@@ -49,17 +51,26 @@ export async function commitEntry(
       set: { epoch: kit.world.epoch },
       facts: [phaseFact('commit.started', entry)],
       timers: [{ kind: 'commit-deadline', subject: entry.id }],
+      unless: guardsOf(caller, entry.tool, entry.request?.agent),
     })
   } catch (error) {
     onlyUnavailable(error)
     return createFailure('intent-not-recorded')
   }
   if (begun.kind === 'moved') return send(begun.entry, known, pinned.target, pinned.phases, kit)
+  if (begun.on === 'stopped') return stoppedCommit(caller, entry, begun.stop ?? '', kit)
   // Somebody was faster: what it made of the entry says why this one may not.
   const now = begun.entry ?? (await kit.ledger.find(entry.scope, entry.key))
   if (now === undefined || now.revision === entry.revision)
     throw new Error(`entry ${entry.id} is gone, or refuses a change of its own revision`)
   return commitEntry(now, caller, token, kit)
+}
+
+/** Stopped a moment ago: this process may not know of it yet. What is prepared stays so. */
+function stoppedCommit(caller: Caller, entry: Entry, name: string, kit: Kit): Failure {
+  const known = kit.authority.stopped(caller, entry.tool, entry.request?.agent)
+  const seen = { kind: 'freeze' as const, name, reason: 'stopped by an operator', at: kit.world.clock.now() }
+  return createFailure(...stopFacts(known ?? seen))
 }
 
 async function send(

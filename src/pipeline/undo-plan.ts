@@ -3,7 +3,7 @@ import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Call } from '../contract/call.ts'
 import { traceOf } from '../contract/dialect/decoding.ts'
 import type { EffectState } from '../contract/effect.ts'
-import { EFFECT_OF_STATE, type Entry, type EntryState, inlineOf } from '../contract/entry.ts'
+import { EFFECT_OF_STATE, type Entry, type EntryState, inlineOf, sentPayloadOf } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
@@ -66,7 +66,7 @@ function planOf(
   if (rule === undefined) return no(`${tool.name} ${tool.version} declares no compensation`)
   const toolKey = toolKeyOf(entry.scope, entry.key)
   const made = makeUndoInput(rule.inputMap, {
-    input: inlineOf(entry.payload),
+    input: inlineOf(sentPayloadOf(entry)),
     output: inlineOf(entry.outcome?.output),
     toolKey,
   })
@@ -83,7 +83,7 @@ function planOf(
     undoes: {
       entryId: entry.id,
       toolKey,
-      approvalReasons: rule.requiresApproval ? [`undoing call ${entry.callId} needs approval`] : [],
+      needsApproval: rule.requiresApproval,
     },
   }
 }

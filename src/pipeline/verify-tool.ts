@@ -11,6 +11,7 @@ import { canonicalJson } from '../util/canonical.ts'
 import { runAttempt } from './attempt.ts'
 import type { Kit } from './kit.ts'
 import { sendAbout } from './send-about.ts'
+import { standingOf } from './standing.ts'
 
 export type Probe =
   | { readonly kind: 'ready'; readonly target: CatalogTool; readonly operation: ResolvedOperation }
@@ -24,8 +25,9 @@ export function prepareProbe(
   kit: Kit,
 ): Probe {
   const refused = (failure: Failure): Probe => ({ kind: 'refused', failure })
+  const { held } = standingOf(caller, kit)
   // Whoever may not call it learns nothing of it (S41).
-  if (!mayInvokeName(caller, name)) {
+  if (!mayInvokeName(caller, name, held)) {
     const missing = [`tool:${name}:invoke`]
     const message = `${caller.actor} lacks tool:${name}:invoke`
     return refused(createFailure('permission-denied', { message, details: { missing } }))
@@ -34,7 +36,7 @@ export function prepareProbe(
   if (found.kind === 'failed') {
     return refused(createFailure(found.failure, { message: found.message, details: found.details }))
   }
-  const permission = permit(caller, found.tool.tool)
+  const permission = permit(caller, found.tool.tool, held)
   if (permission.kind === 'denied') {
     const details = { missing: permission.missing }
     return refused(createFailure('permission-denied', { message: permission.why, details }))

@@ -2,6 +2,7 @@
 import { isReadOnly } from '../contract/effect.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { JsonObject } from '../util/json.ts'
+import { policyRef } from './authorize.ts'
 import { advance, type Executed, type Execution, type StageResult, type Verified } from './stages.ts'
 
 export function verify(state: Executed): StageResult<Verified> {
@@ -13,10 +14,27 @@ export function verify(state: Executed): StageResult<Verified> {
     return broken(state, 'output-too-large', { bytes: execution.bytes, limit_bytes: limit })
   }
   const violations = target.outputs.get(shown)?.check(execution.output ?? null) ?? []
-  if (violations.length === 0) return advance(state, { verified: true as const })
+  if (violations.length === 0) {
+    return isWithheld(state) ? withheld(state) : advance(state, { verified: true as const })
+  }
   return broken(state, 'output-invalid', {
     violations: violations.map(({ path, message }) => ({ path, message })),
   })
+}
+
+/** What the tool returns is not for this caller; its effect was (S41). Nobody is shown it, and it is not kept. */
+function isWithheld({ decision }: Executed): boolean {
+  return decision.matches.some(({ code }) => code === 'output-withheld')
+}
+
+function withheld(state: Executed): StageResult<Verified> {
+  const { output: _, ...rest } = state.execution
+  const [match] = state.decision.matches.filter(({ code }) => code === 'output-withheld')
+  const failure = createFailure('output-withheld', {
+    ...(match === undefined ? {} : { message: match.reason }),
+    details: { code: 'output-withheld', policy_ref: policyRef(state.decision, state.decisionId) },
+  })
+  return advance(state, { execution: { ...rest, failure }, verified: true as const })
 }
 
 function broken(

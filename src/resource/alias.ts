@@ -1,5 +1,5 @@
 // Other spellings of a field, read into the canonical one (S48). Works on the source tree, so positions go along.
-import { FIELDS, type FieldAlias, type FieldRow, type ReadRule, SAME_SHAPE } from './field-table.ts'
+import type { FieldAlias, FieldRow, FieldTable, ReadRule } from './field-row.ts'
 import { formatPath, type Path, type Position, type Severity } from './problem.ts'
 import { readValue } from './read-rule.ts'
 import type { SourceEntry, SourceNode, SourceObject } from './source-tree.ts'
@@ -23,24 +23,34 @@ interface Fold {
   readonly rule: ReadRule
 }
 
-/** Containers stand before their parts in the table, so a part finds its container already in place. */
-const MOVES: readonly Move[] = Object.freeze([...FIELDS, ...twins()].flatMap(movesOf))
-const FOLDS: readonly Fold[] = Object.freeze([...FIELDS, ...twins()].flatMap(foldOf))
-
-/** Renames in place. Says what was read differently from how it was written, and what was said twice. */
-export function readAliases(root: SourceObject): readonly AliasProblem[] {
-  const problems: AliasProblem[] = []
-  for (const move of MOVES) applyMove(root, move, [], problems)
-  for (const fold of FOLDS) applyFold(root, fold, [], problems)
-  return problems
+/** The other spellings of one kind. */
+export interface Aliases {
+  /** Renames in place. Says what was read differently from how it was written, and what was said twice. */
+  read(root: SourceObject): readonly AliasProblem[]
+  /** The spellings that are known beside the canonical ones directly under `parent`, for "did you mean". */
+  names(parent: Path): readonly string[]
 }
 
-/** The spellings that are known beside the canonical ones directly under `parent`, for "did you mean". */
-export function aliasNames(parent: Path): readonly string[] {
-  const under = (from: readonly string[]) =>
-    from.length > parent.length &&
-    parent.every((segment, i) => from[i] === segment || from[i] === '*' || from[i] === '[]')
-  return MOVES.filter((move) => under(move.from)).map((move) => move.from[parent.length] ?? '')
+export function createAliases(table: FieldTable): Aliases {
+  // Containers stand before their parts in the table, so a part finds its container already in place.
+  const rows = [...table.rows, ...twins(table)]
+  const moves = rows.flatMap(movesOf)
+  const folds = rows.flatMap(foldOf)
+  return {
+    read(root) {
+      const problems: AliasProblem[] = []
+      for (const move of moves) applyMove(root, move, [], problems)
+      for (const fold of folds) applyFold(root, fold, [], problems)
+      return problems
+    },
+
+    names(parent) {
+      const under = (from: readonly string[]) =>
+        from.length > parent.length &&
+        parent.every((segment, i) => from[i] === segment || from[i] === '*' || from[i] === '[]')
+      return moves.filter((move) => under(move.from)).map((move) => move.from[parent.length] ?? '')
+    },
+  }
 }
 
 function split(path: string): string[] {
@@ -56,10 +66,10 @@ function foldOf(row: FieldRow): Fold[] {
 }
 
 /** The rows of a block, once more for each place that has the same shape. */
-function twins(): FieldRow[] {
+function twins(table: FieldTable): FieldRow[] {
   const rows: FieldRow[] = []
-  for (const { from, to } of SAME_SHAPE) {
-    for (const row of FIELDS) {
+  for (const { from, to } of table.sameShape) {
+    for (const row of table.rows) {
       if (!row.path.startsWith(from)) continue
       const aliases = row.aliases.flatMap((alias) => twinAlias(alias, from, to))
       rows.push({ ...row, path: to + row.path.slice(from.length), aliases })

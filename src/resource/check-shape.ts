@@ -1,11 +1,10 @@
 // Checks a manifest against the schema of its kind, and says what is wrong in words of the manifest.
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import type { TSchema } from 'typebox'
 import { didYouMean } from '../util/did-you-mean.ts'
 import type { Json } from '../util/json.ts'
 import { splitPointer } from '../util/pointer.ts'
-import { aliasNames } from './alias.ts'
 import type { Path } from './problem.ts'
-import { ToolSchema } from './tool.ts'
 
 export interface ShapeProblem {
   readonly path: Path
@@ -22,11 +21,12 @@ interface SchemaNode {
   readonly patternProperties?: Readonly<Record<string, unknown>>
 }
 
-const errorsOf = createShapeCheck()
+/** All problems, in the order of the schema. */
+export type ShapeCheck = (manifest: Json) => readonly ShapeProblem[]
 
-/** Compiled once, when the module is loaded. Nothing is kept between two checks: the errors are taken at once. */
-function createShapeCheck(): (manifest: Json) => readonly ErrorObject[] {
-  // The schema is ours and a test holds it to the strict rules; checking it again would treble the time to load.
+/** Nothing is kept between two checks: the errors are taken at once. `names` are spellings beside those of the schema. */
+export function createShapeCheck(schema: TSchema, names: (parent: Path) => readonly string[]): ShapeCheck {
+  // The schemas are ours and a test holds them to the strict rules; checking them again would treble the time to load.
   const ajv = new Ajv2020({
     allErrors: true,
     verbose: true,
@@ -34,13 +34,11 @@ function createShapeCheck(): (manifest: Json) => readonly ErrorObject[] {
     validateSchema: false,
     code: { optimize: false },
   })
-  const validate = ajv.compile(ToolSchema)
-  return (manifest) => (validate(manifest) ? [] : (validate.errors ?? []))
-}
-
-/** All of them, in the order of the schema. */
-export function checkToolShape(manifest: Json): readonly ShapeProblem[] {
-  return withoutUnionNoise(errorsOf(manifest)).flatMap((error) => describe(error) ?? [])
+  const validate = ajv.compile(schema)
+  return (manifest) => {
+    if (validate(manifest)) return []
+    return withoutUnionNoise(validate.errors ?? []).flatMap((error) => describe(error, names))
+  }
 }
 
 /** The branches of a union that the value is not even the type of say nothing about it. */
@@ -74,13 +72,13 @@ function isInside(error: ErrorObject, union: ErrorObject): boolean {
   return error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`)
 }
 
-function describe(error: ErrorObject): ShapeProblem | undefined {
+function describe(error: ErrorObject, names: (parent: Path) => readonly string[]): ShapeProblem {
   const path = splitPointer(error.instancePath)?.map(toIndex) ?? []
   const schema = (error.parentSchema ?? {}) as SchemaNode
   const params = error.params as Readonly<Record<string, unknown>>
   switch (error.keyword) {
     case 'additionalProperties':
-      return unknownField(path, String(params.additionalProperty), schema)
+      return unknownField(path, String(params.additionalProperty), schema, names(path))
     case 'required':
       return {
         path: [...path, String(params.missingProperty)],
@@ -109,7 +107,12 @@ function toIndex(segment: string): string | number {
   return /^(?:0|[1-9]\d{0,8})$/.test(segment) ? Number(segment) : segment
 }
 
-function unknownField(path: Path, name: string, schema: SchemaNode): ShapeProblem {
+function unknownField(
+  path: Path,
+  name: string,
+  schema: SchemaNode,
+  aliases: readonly string[],
+): ShapeProblem {
   const at = [...path, name]
   if (schema.patternProperties !== undefined) {
     const message =
@@ -117,7 +120,7 @@ function unknownField(path: Path, name: string, schema: SchemaNode): ShapeProble
     return { path: at, on: 'key', message, fix: 'rename it' }
   }
   const known = Object.keys(schema.properties ?? {})
-  const guess = didYouMean(name, [...known, ...aliasNames(path)])
+  const guess = didYouMean(name, [...known, ...aliases])
   const fix = guess === undefined ? `remove it; known here: ${known.join(', ')}` : `did you mean ${guess}?`
   return { path: at, on: 'key', message: 'is not a known field', fix }
 }

@@ -1,5 +1,6 @@
 // What an apply would change, field by field, for people and programs. Never shows what may be a secret.
 import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
+import { kindNamed } from './kinds.ts'
 import { formatPath, type Path, printable } from './problem.ts'
 
 export interface FieldChange {
@@ -80,7 +81,8 @@ export function formatDiff(diff: readonly DiffEntry[]): string {
 }
 
 function formatEntry(entry: DiffEntry): string {
-  const who = printable(`${entry.kind} ${entry.namespace}/${entry.name} ${entry.version}`)
+  const version = kindNamed(entry.kind)?.versioned === false ? '' : ` ${entry.version}`
+  const who = printable(`${entry.kind} ${entry.namespace}/${entry.name}${version}`)
   if (entry.action === 'unchanged') return `    ${who}: unchanged\n`
   const lines = [
     `--- ${entry.action === 'create' ? '(nothing)' : `${who} (applied)`}`,

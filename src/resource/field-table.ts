@@ -1,71 +1,6 @@
-// Every field of a Tool manifest, once: its default, its other spellings, where it comes from and whether it is enforced.
-// Reading aliases, the reference page and a test against the schema all work from this table (S48).
+// Every field of a Tool manifest, once. The columns are described in field-row.ts.
+import { type FieldAlias, type FieldRow, type FieldTable, field, NO } from './field-row.ts'
 
-/** How an alias or a loosely written value becomes the canonical one. */
-export type ReadRule =
-  | 'lower'
-  | 'seconds'
-  | 'milliseconds'
-  | 'megabytes'
-  | 'jitter'
-  | 'backoff'
-  | 'profile'
-  | 'effect-class'
-  | 'egress'
-  | 'rate'
-  | 'concurrency'
-
-export interface FieldAlias {
-  readonly path: string
-  readonly as?: ReadRule
-  /** Only when the value has this form; else the name means something else, or is unknown. */
-  readonly when?: 'object' | 'text'
-}
-
-export interface FieldRow {
-  /** `*` is any name in a map, `[]` any item of a list. */
-  readonly path: string
-  readonly type: string
-  readonly default: string
-  readonly aliases: readonly FieldAlias[]
-  /** Seed numbers, or the rule of semantics that asks for it. */
-  readonly source: readonly string[]
-  /** `now`; `descriptive`, where there is nothing to enforce; else why not yet. */
-  readonly enforced: string
-  readonly description: string
-  /** How a loosely written value is read at its own place. */
-  readonly reads?: ReadRule
-}
-
-interface RowExtras {
-  readonly aliases?: readonly (string | FieldAlias)[]
-  readonly reads?: ReadRule
-}
-
-function field(
-  path: string,
-  type: string,
-  fallback: string,
-  source: string,
-  enforced: string,
-  description: string,
-  extras: RowExtras = {},
-): FieldRow {
-  const aliases = (extras.aliases ?? []).map((alias) => (typeof alias === 'string' ? { path: alias } : alias))
-  const reads = extras.reads === undefined ? {} : { reads: extras.reads }
-  return {
-    path,
-    type,
-    default: fallback,
-    aliases,
-    source: source.split(' '),
-    enforced,
-    description,
-    ...reads,
-  }
-}
-
-const NO = ''
 const TYPE_REFUSED = 'calls are refused: this type is not built'
 const AUTH_REFUSED = 'calls are refused: credentials are not built'
 const NOT_POLLED = 'not polled'
@@ -172,6 +107,11 @@ export const FIELDS: readonly FieldRow[] = Object.freeze([
   field('spec.approval_triggers[].op', 'eq, ne, gt, gte, lt, lte, in, not_in, exists', NO, '001', 'now', 'The comparison. One that cannot be made fires.', { aliases: ['spec.approval_triggers[].operator'] }),
   field('spec.approval_triggers[].value', 'any', NO, '001', 'now', 'What it is compared with.'),
   field('spec.approval_triggers[].reason', 'text', NO, '001', 'now', 'What the approver is told.'),
+  field('spec.approval', 'object', NO, 'S45', 'now', 'Who decides about what the approval_triggers ask for. No part of the digest.'),
+  field('spec.approval.role', 'name of an AgentRole', 'whoever may decide approvals', 'S45', 'now', 'Only holders of this role decide.'),
+  field('spec.approval.quorum', '1 to 100', '1', 'S45', 'now', 'How many of them have to agree.'),
+  field('spec.approval.ttl', 'duration', '10m', '002 S45', 'now', 'Not decided by then: expired. 1s to 720h.'),
+  field('spec.approval_waiver', 'text', NO, 'S41', 'now', 'Why an irreversible, financial-high-impact or administrative tool runs without any approval rule. Profile production demands one of the two. No part of the digest.'),
   field('spec.egress', 'object', NO, '001', 'now', 'Where data may go.', { aliases: [{ path: 'spec.egressPolicy', as: 'egress' }] }),
   field('spec.egress.allow', 'list of origins', NO, '001', 'http and external now: the endpoint is the only place that is contacted, and it must be listed', 'Origins such as https://api.example.com or https://*.example.com. An empty list allows nothing.'),
   field('spec.grants', 'object', NO, '004', 'now', 'What local code is given of this machine. Nothing else is.', { aliases: [{ path: 'spec.capabilities', when: 'object' }] }),
@@ -269,8 +209,8 @@ function ms(prefix: string, ...names: readonly string[]): FieldAlias[] {
   return names.map((name) => ({ path: `${prefix}.${name}`, as: 'milliseconds' as const }))
 }
 
-/** What an operation declares in the shape of the tool's own block: aliases work there in the same way. */
-export const SAME_SHAPE: readonly { readonly from: string; readonly to: string }[] = Object.freeze([
+/** What an operation declares in the shape of the tool's own block. */
+export const SAME_SHAPE: FieldTable['sameShape'] = Object.freeze([
   { from: 'spec.effect', to: 'spec.operations.*.effect' },
   { from: 'spec.runtime.retry', to: 'spec.operations.*.retry' },
   { from: 'spec.limits', to: 'spec.operations.*.limits' },

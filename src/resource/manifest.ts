@@ -1,30 +1,32 @@
 // Reads manifest files: YAML or JSON, one document or many, in any of the spellings that are known (S48).
 import { didYouMean } from '../util/did-you-mean.ts'
 import type { Json } from '../util/json.ts'
-import { readAliases } from './alias.ts'
-import { checkToolShape } from './check-shape.ts'
+import { type Aliases, createAliases } from './alias.ts'
+import { createShapeCheck, type ShapeCheck } from './check-shape.ts'
+import { API_VERSION, API_VERSIONS } from './document.ts'
+import { KEPT_KINDS, KINDS, type KindName, kindNamed, type Manifest } from './kinds.ts'
 import { inReadingOrder, type Path, type Position, type Problem, toProblem } from './problem.ts'
 import { inlineSchemaFiles, type LoadFile } from './schema-file.ts'
 import {
   fromJson,
   locate,
+  locateInside,
   type SourceEntry,
   type SourceNode,
   type SourceObject,
   toJson,
 } from './source-tree.ts'
-import { API_VERSION, API_VERSIONS, type ToolManifest } from './tool.ts'
 import { readYaml } from './yaml-source.ts'
 
 export { formatProblem, type Problem } from './problem.ts'
 
-export interface ManifestDocument {
+export interface ManifestDocument<M extends Manifest = Manifest> {
   readonly file: string
-  readonly kind: 'Tool'
+  readonly kind: M['kind']
   /** In canonical field names, of the right shape; what it means is checked when it is resolved. */
-  readonly manifest: ToolManifest
-  /** Where a path, or the nearest part of it that is there, was written. */
-  at(path: Path): Position
+  readonly manifest: M
+  /** Where a path, or the nearest part of it that is there, was written; `inside` is a place in the text that is there. */
+  at(path: Path, inside?: Position): Position
 }
 
 export interface Manifests {
@@ -37,7 +39,18 @@ export interface ReadManifestsOptions {
   readonly load?: LoadFile
 }
 
-const KINDS = ['Tool'] as const
+/** What reads the documents of a kind. */
+interface Reader {
+  readonly aliases: Aliases
+  readonly check: ShapeCheck
+}
+
+const READERS: ReadonlyMap<KindName, Reader> = new Map(
+  KINDS.map(({ name, schema, fields }) => {
+    const aliases = createAliases(fields)
+    return [name, { aliases, check: createShapeCheck(schema, aliases.names) }]
+  }),
+)
 
 /** Never throws. Documents with errors are left out; the others are there. */
 export function readManifests(
@@ -56,6 +69,14 @@ export function readManifests(
     if (read.document !== undefined) documents.push(read.document)
   }
   return { documents, problems: inReadingOrder(problems) }
+}
+
+/** Of one kind, where any other is a mistake of the program. */
+export function isOfKind<K extends KindName>(
+  document: ManifestDocument | undefined,
+  kind: K,
+): document is ManifestDocument<Extract<Manifest, { readonly kind: K }>> {
+  return document?.kind === kind
 }
 
 /** The same for a value that is no text: a stored row, or what a program declares. Every place is 1:1. */
@@ -81,21 +102,24 @@ function readDocument(written: SourceNode, file: string, options: ReadManifestsO
     return { problems }
   }
   const root = isFlat(written) ? fromFlat(written) : written
-  const kindKnown = readKind(root, refuse)
+  const kind = readKind(root, refuse)
+  const reader = kind === undefined ? undefined : READERS.get(kind)
   const versionKnown = readApiVersion(root, refuse)
   // The fields of another kind are unknown here, each of them: only the kind is worth saying.
-  if (!kindKnown) return { problems }
+  if (kind === undefined || reader === undefined) return { problems }
 
-  for (const { at, ...problem } of readAliases(root)) problems.push(toProblem(problem, file, at))
+  for (const { at, ...problem } of reader.aliases.read(root)) problems.push(toProblem(problem, file, at))
   if (options.load !== undefined) inlineSchemaFiles(root, options.load, refuse)
   const json = toJson(root)
-  for (const { on, path, message, fix } of checkToolShape(json)) {
+  for (const { on, path, message, fix } of reader.check(json)) {
     if (!versionKnown && path[0] === 'apiVersion') continue
     refuse(locate(root, path, on), path, message, fix)
   }
   if (problems.some((problem) => problem.severity === 'error')) return { problems }
-  const manifest = json as unknown as ToolManifest
-  return { document: { file, kind: 'Tool', manifest, at: (path) => locate(root, path) }, problems }
+  const manifest = json as unknown as Manifest
+  const at = (path: Path, inside?: Position) =>
+    inside === undefined ? locate(root, path) : locateInside(root, path, inside)
+  return { document: { file, kind, manifest, at }, problems }
 }
 
 /** Seed 004's tool.yaml and seed 001's contract are one flat map; everything in it belongs under spec. */
@@ -121,27 +145,34 @@ function fromFlat(root: SourceObject): SourceObject {
 
 type Refuse = (at: Position, path: Path, message: string, fix?: string) => void
 
-function readKind(root: SourceObject, refuse: Refuse): boolean {
+function readKind(root: SourceObject, refuse: Refuse): KindName | undefined {
+  const names = KINDS.map((kind) => kind.name)
   const entry = root.entries.get('kind')
   if (entry === undefined) {
-    refuse(root.at, ['kind'], 'is missing', 'add kind: Tool')
-    return false
+    refuse(
+      root.at,
+      ['kind'],
+      'is missing',
+      `add kind: Tool, or another one of ${names.filter((name) => name !== 'Tool').join(', ')}`,
+    )
+    return undefined
   }
   const value = entry.node.kind === 'scalar' ? entry.node.value : undefined
-  const kind = KINDS.find((one) => one.toLowerCase() === String(value).toLowerCase())
-  if (typeof value !== 'string' || kind === undefined) {
-    const guess = typeof value === 'string' ? didYouMean(value, KINDS) : undefined
-    const what = typeof value === 'string' ? `'${value}' is not known` : 'must be text'
-    refuse(
-      entry.node.at,
-      ['kind'],
-      what,
-      guess === undefined ? `use one of ${KINDS.join(', ')}` : `did you mean ${guess}?`,
-    )
-    return false
+  const kind = kindNamed(String(value))?.name
+  if (typeof value === 'string' && kind !== undefined) {
+    root.entries.set('kind', { ...entry, node: { kind: 'scalar', at: entry.node.at, value: kind } })
+    return kind
   }
-  root.entries.set('kind', { ...entry, node: { kind: 'scalar', at: entry.node.at, value: kind } })
-  return true
+  const kept = [...KEPT_KINDS].find(([name]) => name.toLowerCase() === String(value).toLowerCase())
+  if (kept !== undefined) {
+    refuse(entry.node.at, ['kind'], `a ${kept[0]} is not declared by a manifest`, kept[1])
+    return undefined
+  }
+  const guess = typeof value === 'string' ? didYouMean(value, names) : undefined
+  const what = typeof value === 'string' ? `'${value}' is not known` : 'must be text'
+  const fix = guess === undefined ? `use one of ${names.join(', ')}` : `did you mean ${guess}?`
+  refuse(entry.node.at, ['kind'], what, fix)
+  return undefined
 }
 
 function readApiVersion(root: SourceObject, refuse: Refuse): boolean {

@@ -1,12 +1,15 @@
 // What applying a set of documents would do, decided without doing it. All or nothing: one error, and nothing changes.
-import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../util/json.ts'
+import { type CheckSet, checkSet } from './check-set.ts'
 import { type DiffEntry, diffBodies } from './diff.ts'
+import { API_VERSION, type ManifestHead } from './document.ts'
+import { createGovernanceSet } from './governance-set.ts'
+import { type Declared, type Manifest, resolveManifest } from './kinds.ts'
 import { type ManifestDocument, readManifestValue } from './manifest.ts'
 import { type Finding, type Path, type Problem, toProblem } from './problem.ts'
-import { type ResolveOptions, resolveTool } from './resolve-tool.ts'
+import type { ResolveOptions } from './resolve-tool.ts'
 import type { ResolvedTool } from './resolved-tool.ts'
-import { API_VERSION, type ToolManifest } from './tool.ts'
+import { checkSameMeaning } from './same-meaning.ts'
 
 export { type DiffEntry, formatDiff } from './diff.ts'
 
@@ -34,6 +37,12 @@ export interface PlannedChange {
 export interface PlanApplyOptions extends ResolveOptions {
   /** For documents that name none. One that names another is refused. @default 'default' */
   readonly namespace?: string
+  /** Tools of the program itself, which are no documents. */
+  readonly natives?: readonly ResolvedTool[]
+  /** Looks at all that would govern the namespace: Cedar is checked there. */
+  readonly check?: CheckSet
+  /** What else the namespace has is not known: what is not among the documents may be there. */
+  readonly partial?: boolean
 }
 
 export interface ApplyPlan {
@@ -43,9 +52,14 @@ export interface ApplyPlan {
   readonly changes: readonly PlannedChange[]
   /** One entry per document that could be resolved, in their order. */
   readonly diff: readonly DiffEntry[]
-  /** The tools of the set, resolved, in the order of `diff`. */
+  /** The tools of the set, resolved. */
   readonly tools: readonly ResolvedTool[]
   readonly problems: readonly Problem[]
+}
+
+/** The one namespace that a set of documents is for. */
+export function namespaceOf(documents: readonly ManifestDocument[], asked?: string): string {
+  return asked ?? documents[0]?.manifest.metadata.namespace ?? 'default'
 }
 
 export function planApply(
@@ -56,9 +70,9 @@ export function planApply(
   const problems: Problem[] = []
   const changes: PlannedChange[] = []
   const diff: DiffEntry[] = []
-  const tools: ResolvedTool[] = []
+  const planned: { readonly document: ManifestDocument; readonly declared: Declared }[] = []
   const seen = new Map<string, ManifestDocument>()
-  const namespace = options.namespace ?? documents[0]?.manifest.metadata.namespace ?? 'default'
+  const namespace = namespaceOf(documents, options.namespace)
 
   for (const document of documents) {
     const report = (finding: Finding) =>
@@ -77,66 +91,107 @@ export function planApply(
       )
     }
     const manifest = canonicalManifest(document.manifest, own)
-    const { tool, warnings, errors } = resolveTool(manifest, options)
+    const { declared, version, digest, warnings, errors } = resolveManifest(manifest, options)
     for (const finding of [...errors, ...warnings]) report(finding)
-    if (tool === undefined) continue
+    if (declared === undefined) continue
 
-    const { name, version } = tool
-    const id = `${document.kind}/${name}/${version}`
+    const { kind } = document
+    const { name } = declared.resolved
+    const id = `${kind}/${name}/${version}`
     const twin = seen.get(id)
     if (twin !== undefined) {
       const where = `${twin.file}:${twin.at(['metadata', 'name']).line}`
-      refuse(
-        ['metadata', 'name'],
-        `${document.kind} ${name} ${version} is declared twice, first at ${where}`,
-        'keep one',
-      )
+      const what = declared.kind === 'Tool' ? `${kind} ${name} ${version}` : `${kind} ${name}`
+      refuse(['metadata', 'name'], `${what} is declared twice, first at ${where}`, 'keep one')
       continue
     }
     seen.set(id, document)
 
     const row = existing.find(
-      (one) =>
-        one.namespace === own && one.kind === document.kind && one.name === name && one.version === version,
+      (one) => one.namespace === own && one.kind === kind && one.name === name && one.version === version,
     )
     checkExpectation(document.manifest, row, refuse)
-    if (row !== undefined) checkSameMeaning(row, tool, manifest, options, refuse)
+    if (row !== undefined && declared.kind === 'Tool' && manifest.kind === 'Tool')
+      checkSameMeaning(row, declared.resolved, manifest, options, refuse)
     const body = manifest as unknown as JsonObject
     const fields = diffBodies(row?.body, body)
     // A build that reads a manifest differently than the one that kept it gives it another digest.
-    const stale = row !== undefined && row.digest !== tool.digest
+    const stale = row !== undefined && row.digest !== digest
     const action = row === undefined ? 'create' : fields.length > 0 || stale ? 'update' : 'unchanged'
-    tools.push(tool)
-    diff.push({ kind: document.kind, namespace: own, name, version, action, changes: fields })
+    planned.push({ document, declared })
+    diff.push({ kind, namespace: own, name, version, action, changes: fields })
     if (action !== 'unchanged') {
-      const put = { digest: tool.digest, body }
-      changes.push({ kind: document.kind, name, version, put, expect: row?.resourceVersion ?? 0 })
+      changes.push({ kind, name, version, put: { digest, body }, expect: row?.resourceVersion ?? 0 })
     }
   }
+  const declared = planned.map((one) => one.declared)
+  problems.push(...checkWhole(planned, rest(existing, declared, namespace, options), options))
   const failed = problems.some((problem) => problem.severity === 'error')
+  const tools = declared.flatMap((one) => (one.kind === 'Tool' ? [one.resolved] : []))
   return { namespace, changes: failed ? [] : changes, diff, tools, problems }
 }
 
+/** What the set leaves as it is. By the rules of a laptop: what was accepted once is not judged again. */
+function rest(
+  existing: readonly AppliedResource[],
+  declared: readonly Declared[],
+  namespace: string,
+  options: PlanApplyOptions,
+): Declared[] {
+  const replaced = (row: AppliedResource) =>
+    declared.some(
+      ({ kind, resolved }) =>
+        kind === row.kind &&
+        resolved.name === row.name &&
+        (kind !== 'Tool' || resolved.version === row.version),
+    )
+  return existing
+    .filter((row) => row.namespace === namespace && !replaced(row))
+    .flatMap((row) => {
+      const [kept] = readManifestValue(row.body, row.name).documents
+      const one = kept && resolveManifest(kept.manifest, { ...options, profile: 'local' }).declared
+      return one === undefined ? [] : [one]
+    })
+}
+
+/** What only shows when all that the namespace has is looked at. Only what the set itself brings is told. */
+function checkWhole(
+  planned: readonly { readonly document: ManifestDocument; readonly declared: Declared }[],
+  others: readonly Declared[],
+  options: PlanApplyOptions,
+): Problem[] {
+  const all = [...planned.map((one) => one.declared), ...others]
+  const set = createGovernanceSet(all)
+  const tools = all.flatMap((one) => (one.kind === 'Tool' ? [one.resolved] : []))
+  const everything = [...tools, ...(options.natives ?? [])]
+  const findings = [...checkSet(set, everything, options), ...(options.check?.(set, everything) ?? [])]
+  return findings.flatMap(({ kind, name, inside, ...finding }) =>
+    planned
+      .filter(({ declared }) => declared.kind === kind && declared.resolved.name === name)
+      .map(({ document }) => toProblem(finding, document.file, document.at(finding.path, inside))),
+  )
+}
+
 /** What is kept: no status, and nothing of what the store itself counts. */
-function canonicalManifest(manifest: ToolManifest, namespace: string): ToolManifest {
+function canonicalManifest<M extends Manifest>(manifest: M, namespace: string): M {
   const { name, labels, annotations } = manifest.metadata
+  const { status: _status, ...declared } = manifest
   return {
+    ...declared,
     apiVersion: API_VERSION,
-    kind: 'Tool',
     metadata: {
       name,
       namespace,
       ...(labels === undefined ? {} : { labels }),
       ...(annotations === undefined ? {} : { annotations }),
     },
-    spec: manifest.spec,
-  }
+  } as M
 }
 
 type Refuse = (path: Path, message: string, fix: string) => void
 
 /** A manifest that was read back, edited and applied must not undo what others did meanwhile. */
-function checkExpectation(manifest: ToolManifest, row: AppliedResource | undefined, refuse: Refuse): void {
+function checkExpectation(manifest: ManifestHead, row: AppliedResource | undefined, refuse: Refuse): void {
   const { resourceVersion } = manifest.metadata
   if (resourceVersion === undefined) return
   const expected = Number(resourceVersion)
@@ -148,63 +203,4 @@ function checkExpectation(manifest: ToolManifest, row: AppliedResource | undefin
     `is ${expected}, but ${now} by now`,
     'read it again and repeat the change',
   )
-}
-
-/** S49: one version means one thing. A caller that pinned it must not get another effect, or another place. */
-function checkSameMeaning(
-  row: AppliedResource,
-  tool: ResolvedTool,
-  { spec }: ToolManifest,
-  options: ResolveOptions,
-  refuse: Refuse,
-): void {
-  const [kept] = readManifestValue(row.body, row.name).documents
-  // By the rules of a laptop: what was accepted once is compared, not judged again.
-  const before = kept && resolveTool(kept.manifest, { ...options, profile: 'local' }).tool
-  if (before === undefined) {
-    if (row.digest !== tool.digest) {
-      refuse(['spec'], 'what is applied under this version cannot be read by this build', bump(tool.version))
-    }
-    return
-  }
-  for (const [name, operation] of Object.entries(before.operations)) {
-    const now = tool.operations[name]?.effect
-    if (now === undefined) continue
-    if (operation.internal) {
-      // What it means is in the effect that names it; where it goes is a place like the endpoint.
-      const [owner = ''] = name.split('$', 1)
-      const at = owner === '' ? ['spec', 'effect'] : ['spec', 'operations', owner, 'effect']
-      if (originOf(operation.request?.url) !== originOf(tool.operations[name]?.request?.url))
-        refuse(at, `names another place than ${tool.name} ${tool.version} does`, bump(tool.version))
-      continue
-    }
-    const { identity: oldIdentity, ...oldEffect } = operation.effect
-    const { identity, ...effect } = now
-    const path = spec.operations === undefined ? ['spec', 'effect'] : ['spec', 'operations', name, 'effect']
-    if (!isDeepStrictEqual(effect, oldEffect)) {
-      refuse(path, `is another effect than ${tool.name} ${tool.version} has`, bump(tool.version))
-    }
-    if (!isDeepStrictEqual(identity, oldIdentity)) {
-      refuse(
-        [...path, 'identity'],
-        `is another identity than ${tool.name} ${tool.version} has`,
-        bump(tool.version),
-      )
-    }
-  }
-  if (originOf(before.endpoint) !== originOf(tool.endpoint)) {
-    refuse(['spec', 'endpoint'], `is another place than ${tool.name} ${tool.version} has`, bump(tool.version))
-  }
-}
-
-/** `host:port` of gRPC has no origin of its own. */
-function originOf(endpoint: string | undefined): string | undefined {
-  if (endpoint === undefined) return undefined
-  const url = URL.parse(endpoint)
-  return url === null || url.origin === 'null' ? endpoint : url.origin
-}
-
-function bump(version: string): string {
-  const [major = '0'] = version.split('.')
-  return `write version: ${Number(major) + 1}.0.0`
 }

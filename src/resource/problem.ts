@@ -19,6 +19,14 @@ export interface Finding {
   readonly severity: Severity
 }
 
+/** A finding about one resource of a set, by whoever looks at the whole set. */
+export interface ResourceFinding extends Finding {
+  readonly kind: string
+  readonly name: string
+  /** Where inside the text that stands at `path`, such as Cedar: one-based. */
+  readonly inside?: Position
+}
+
 export interface Problem {
   readonly file: string
   readonly line: number

@@ -1,6 +1,6 @@
 // How a value in another notation becomes the canonical one. What a rule does not know it leaves for the schema to refuse.
 import type { Json } from '../util/json.ts'
-import type { ReadRule } from './field-table.ts'
+import type { ReadRule } from './field-row.ts'
 import { fromJson, type SourceNode, toJson } from './source-tree.ts'
 
 export interface ReadValue {
@@ -51,6 +51,8 @@ export function readValue(rule: ReadRule, node: SourceNode): ReadValue {
       return as(node, egress(value))
     case 'rate':
       return as(node, rate(value))
+    case 'decision':
+      return as(node, decision(value))
     case 'concurrency':
       return as(node, member(value, 'max', 'maxConcurrent', 'limit'))
   }
@@ -94,6 +96,13 @@ function effectClass(value: Json): Json {
     .toLowerCase()
     .replaceAll(/[\s_]+/g, '-')
   return CLASS_NAMES.get(kebab) ?? kebab
+}
+
+/** Other systems write it with underscores, or as a verdict. */
+function decision(value: Json): Json {
+  if (typeof value !== 'string') return value
+  const kebab = value.trim().toLowerCase().replaceAll('_', '-')
+  return kebab === 'approval-required' ? 'require-approval' : kebab
 }
 
 function egress(value: Json): Json {

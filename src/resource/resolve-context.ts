@@ -1,7 +1,7 @@
 // What every part of resolving a tool works with.
 
 import type { FailureId } from '../contract/failures.ts'
-import { parseDuration } from '../util/duration.ts'
+import { DAY_MS, type DurationBounds, readDuration } from './bounded-duration.ts'
 import { createFindings, type Findings, formatPath, type Path } from './problem.ts'
 import type { ResolvedTool, ToolType } from './resolved-tool.ts'
 import type { ToolManifest, ToolSpec } from './tool.ts'
@@ -33,17 +33,10 @@ export interface ResolveContext {
   duration(path: Path, text: string | undefined, bounds: DurationBounds): number | undefined
 }
 
-export interface DurationBounds {
-  readonly min: number
-  readonly max: number
-}
-
-const DAY = 86_400_000
-/** Zero and negative times never mean "no limit" here. */
-export const TIMEOUT_BOUNDS: DurationBounds = Object.freeze({ min: 1, max: 30 * DAY })
-export const PAUSE_BOUNDS: DurationBounds = Object.freeze({ min: 0, max: DAY })
+export const TIMEOUT_BOUNDS: DurationBounds = Object.freeze({ min: 1, max: 30 * DAY_MS })
+export const PAUSE_BOUNDS: DurationBounds = Object.freeze({ min: 0, max: DAY_MS })
 /** A key's tombstone is kept as long (S18): nothing can be recognised after that. */
-export const MEMORY_BOUNDS: DurationBounds = Object.freeze({ min: 1, max: 400 * DAY })
+export const MEMORY_BOUNDS: DurationBounds = Object.freeze({ min: 1, max: 400 * DAY_MS })
 
 export function createResolveContext(manifest: ToolManifest, options: ResolveOptions): ResolveContext {
   const findings = createFindings()
@@ -63,18 +56,6 @@ export function createResolveContext(manifest: ToolManifest, options: ResolveOpt
       findings.warn(path, `${why}; calls are refused`, fix)
     },
 
-    duration(path, text, { min, max }) {
-      if (text === undefined) return undefined
-      const ms = parseDuration(text.trim())
-      if (ms === undefined) {
-        findings.error(path, `'${text}' is no duration`, 'write a number and a unit: 500ms, 30s, 5m, 24h')
-        return undefined
-      }
-      const whole = Math.ceil(ms)
-      if (whole >= min && whole <= max) return whole
-      const words = whole < min ? 'must be more than zero' : `must not be longer than ${(max / DAY) * 24}h`
-      findings.error(path, words, whole < min ? 'give it a real time, such as 30s' : 'shorten it')
-      return undefined
-    },
+    duration: (path, text, bounds) => readDuration(findings, path, text, bounds),
   }
 }

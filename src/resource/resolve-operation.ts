@@ -4,6 +4,7 @@ import type { EffectClass } from '../contract/effect.ts'
 import type { JsonObject } from '../util/json.ts'
 import { compileSchema, SchemaError } from '../util/json-schema.ts'
 import { splitPointer } from '../util/pointer.ts'
+import { comparedWith, isComparable } from './comparison.ts'
 import { internalOperation } from './internal-operation.ts'
 import { isNamedBy } from './named-operation.ts'
 import type { NamedRequests } from './named-way.ts'
@@ -209,7 +210,7 @@ function resolveTriggers(
     const at = [...path, index]
     const { op, value, reason } = trigger
     if (!isComparable(op, value)) {
-      context.findings.error([...at, 'value'], `does not fit op ${op}`, COMPARED_WITH[op])
+      context.findings.error([...at, 'value'], `does not fit op ${op}`, comparedWith(op))
       return []
     }
     // A tool's trigger may be meant for one of its operations only; with the others it cannot be judged, and asks.
@@ -223,33 +224,6 @@ function resolveTriggers(
       }),
     )
   })
-}
-
-const COMPARED_WITH: Readonly<Record<ApprovalTrigger['op'], string>> = Object.freeze({
-  eq: 'give it a value',
-  ne: 'give it a value',
-  gt: 'give it a number or text',
-  gte: 'give it a number or text',
-  lt: 'give it a number or text',
-  lte: 'give it a number or text',
-  in: 'give it a list that is not empty',
-  not_in: 'give it a list that is not empty',
-  exists: 'leave it out, or write true or false',
-})
-
-function isComparable(op: ApprovalTrigger['op'], value: ApprovalTrigger['value']): boolean {
-  switch (op) {
-    case 'eq':
-    case 'ne':
-      return value !== undefined
-    case 'in':
-    case 'not_in':
-      return Array.isArray(value) && value.length > 0
-    case 'exists':
-      return value === undefined || typeof value === 'boolean'
-    default:
-      return typeof value === 'number' || typeof value === 'string'
-  }
 }
 
 /** Limits are counted per tool; one that is declared for an operation alone would not hold. */

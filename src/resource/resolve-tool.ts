@@ -1,7 +1,9 @@
 // From a manifest to a tool with every default applied. Says all that is wrong, and warns of what this build does not do.
 import semver from 'semver'
 import { checkType } from './check-type.ts'
-import { isName, isNamespace } from './name.ts'
+import { resolveApproval } from './governance-part.ts'
+import { freeze } from './kind.ts'
+import { checkMetadata, isName } from './name.ts'
 import { type Finding, formatPath, type Path } from './problem.ts'
 import { MEGABYTE, parseRate, parseSize } from './quantity.ts'
 import {
@@ -68,6 +70,8 @@ export function resolveTool(manifest: ToolManifest, options: ResolveOptions): To
     auditFields: resolveAuditFields(context, operations),
     ...(deprecation === undefined ? {} : { deprecation }),
     operations,
+    approval: resolveApproval(context.findings, spec.approval, ['spec', 'approval']),
+    ...(spec.approval_waiver === undefined ? {} : { approvalWaiver: spec.approval_waiver }),
   }
   const artifact = checkArtifact(context)
   const findings = withoutRepeats(context.findings.all)
@@ -90,22 +94,8 @@ function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
   return [...seen.values()]
 }
 
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const part of Object.values(value)) freeze(part)
-  return Object.freeze(value)
-}
-
 function checkNames({ manifest, spec, findings }: ResolveContext): void {
-  const { name, namespace } = manifest.metadata
-  if (!isName(name)) {
-    const rule = 'use 1 to 128 letters, digits, `.`, `_` and `-`, starting with a letter or digit'
-    findings.error(['metadata', 'name'], `'${name}' is no valid name`, rule)
-  }
-  if (namespace !== undefined && !isNamespace(namespace)) {
-    const rule = 'use 1 to 128 lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit'
-    findings.error(['metadata', 'namespace'], `'${namespace}' is no valid namespace`, rule)
-  }
+  checkMetadata(findings, manifest.metadata)
   const { version, permission_class: permissionClass } = spec
   if (version !== undefined && (semver.parse(version) === null || !/^\d/.test(version))) {
     const guess = semver.coerce(version)?.version ?? '1.0.0'

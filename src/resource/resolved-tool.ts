@@ -3,6 +3,7 @@ import type { DialectName, Jitter } from '../contract/call.ts'
 import type { EffectRule } from '../contract/effect.ts'
 import type { FailureId } from '../contract/failures.ts'
 import type { Json, JsonObject } from '../util/json.ts'
+import type { ApprovalRule } from './resolved-governance.ts'
 
 /** The seven types of seed 002, and `native`, which only `defineTool` makes (S55). */
 export const TOOL_TYPES = ['http', 'external', 'grpc', 'webhook-callback', 'mcp', 'cli', 'wasm'] as const
@@ -107,6 +108,10 @@ export interface ResolvedTool {
     readonly replacement?: string
   }
   readonly operations: Readonly<Record<string, ResolvedOperation>>
+  /** Who decides about what the approval triggers of its operations ask for. */
+  readonly approval: ApprovalRule
+  /** Why a tool whose effect cannot be undone runs without any approval rule. */
+  readonly approvalWaiver?: string
   /** Declared controls that this build cannot enforce: the call is refused, never run without them (S33). */
   readonly unenforced: readonly {
     readonly path: string

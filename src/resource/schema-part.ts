@@ -11,3 +11,13 @@ export const Size = Type.Union([Type.Integer({ minimum: 1 }), Type.String()], {
 export const Names = Type.Array(Type.String())
 /** Not `.*`: that leaves out names with line breaks, and with them their values. */
 export const StringMap = Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), closed)
+
+/** Who decides about what has to be approved. */
+export const ApprovalSchema = Type.Object(
+  {
+    role: Type.Optional(Type.String()),
+    quorum: Type.Optional(Type.Integer()),
+    ttl: Type.Optional(Duration),
+  },
+  closed,
+)

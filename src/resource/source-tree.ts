@@ -23,6 +23,8 @@ export interface SourceScalar {
   readonly kind: 'scalar'
   readonly at: Position
   readonly value: string | number | boolean | null
+  /** Where the text itself begins, where its lines are kept as they are: a YAML block of `|`, or one line. */
+  readonly textAt?: Position
 }
 
 export type SourceNode = SourceObject | SourceList | SourceScalar
@@ -42,6 +44,18 @@ export function fromJson(value: Json, at: Position): SourceNode {
   const entries = new Map<string, SourceEntry>()
   for (const [key, item] of Object.entries(value)) entries.set(key, { keyAt: at, node: fromJson(item, at) })
   return { kind: 'object', at, entries }
+}
+
+/** A place inside a text; where the text was written in a form that moves its lines, the text as a whole. */
+export function locateInside(root: SourceNode, path: Path, inside: Position): Position {
+  let node: SourceNode | undefined = root
+  for (const segment of path) {
+    if (node?.kind === 'object') node = node.entries.get(String(segment))?.node
+    else node = node?.kind === 'list' ? node.items[Number(segment)] : undefined
+  }
+  const start = node?.kind === 'scalar' ? node.textAt : undefined
+  if (start === undefined) return locate(root, path)
+  return { line: start.line + inside.line - 1, column: start.column + inside.column - 1 }
 }
 
 /** The entry or item at `path`, as far as it goes. Past the end, the key of the last that is there. */

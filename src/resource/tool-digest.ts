@@ -22,13 +22,18 @@ const DECLARED = [
   'health',
 ] as const
 
-/** S49: without description, labels and status; with the artifact. Name and namespace say who it is, not what. */
+/**
+ * S49: without description, labels and status; with the artifact. Name and namespace say who it is, not what. Who approves
+ * and the waiver govern the tool and are no part of what it is: with them in it, another approver would be another build,
+ * and effects under way, pinned to the old one, would go on under the old rule.
+ */
 export function toolDigest(
   tool: Omit<ResolvedTool, 'digest' | 'unenforced'>,
   spec: ToolSpec,
   artifact: string | undefined,
 ): string {
-  const { namespace: _namespace, name: _name, description: _description, operations, ...resolved } = tool
+  const { namespace: _namespace, name: _name, description: _description, ...named } = tool
+  const { approval: _approval, approvalWaiver: _waiver, operations, ...resolved } = named
   const meaning = {
     ...resolved,
     operations: Object.fromEntries(

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { DIALECT_NAMES, JITTERS } from '../contract/call.ts'
 import type { Json, JsonObject } from '../util/json.ts'
+import { documentSchema } from './document.ts'
 import { EffectSchema } from './effect-schema.ts'
 import { CliSchema, WasmSchema } from './local-code-schema.ts'
 import {
@@ -13,35 +14,13 @@ import {
   RISK_LEVELS,
   TOOL_TYPES,
 } from './resolved-tool.ts'
-import { closed, Duration, Names, Size, StringMap } from './schema-part.ts'
-
-export const API_VERSION = 'writ.dev/v1'
-/** Read as ours: manifests written for the system that seed 002 describes. */
-export const API_VERSIONS = [API_VERSION, 'orloj.dev/v1'] as const
+import { ApprovalSchema, closed, Duration, Names, Size } from './schema-part.ts'
 
 const InlineOrFile = Type.Union(
   [Type.Unsafe<JsonObject>({ type: 'object' }), Type.String({ minLength: 1 })],
   {
     expected: 'a JSON Schema, or the name of a file that holds one',
   },
-)
-
-const Metadata = Type.Object(
-  {
-    name: Type.String(),
-    namespace: Type.Optional(Type.String()),
-    labels: Type.Optional(StringMap),
-    annotations: Type.Optional(StringMap),
-    resourceVersion: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,15}$' })], {
-        expected: 'the number that was read back',
-      }),
-    ),
-    generation: Type.Optional(Type.Integer({ minimum: 0 })),
-    createdAt: Type.Optional(Type.String()),
-    updatedAt: Type.Optional(Type.String()),
-  },
-  closed,
 )
 
 const Retry = {
@@ -176,6 +155,8 @@ const Spec = Type.Object(
     data_classification: Type.Optional(Type.Enum(DATA_CLASSIFICATIONS)),
     permission_class: Type.Optional(Type.String()),
     approval_triggers: Type.Optional(Triggers),
+    approval: Type.Optional(ApprovalSchema),
+    approval_waiver: Type.Optional(Type.String({ minLength: 1 })),
     egress: Type.Optional(Type.Object({ allow: Type.Optional(Names) }, closed)),
     grants: Type.Optional(
       Type.Object(
@@ -225,24 +206,7 @@ const Spec = Type.Object(
   closed,
 )
 
-/** What a server shows of a tool. Read back and left alone, so that what was shown can be applied again. */
-const Status = Type.Object({
-  phase: Type.Optional(Type.String()),
-  lastError: Type.Optional(Type.String()),
-  observedGeneration: Type.Optional(Type.Integer()),
-  digest: Type.Optional(Type.String()),
-})
-
-export const ToolSchema = Type.Object(
-  {
-    apiVersion: Type.Enum([API_VERSION]),
-    kind: Type.Enum(['Tool']),
-    metadata: Metadata,
-    spec: Spec,
-    status: Type.Optional(Status),
-  },
-  closed,
-)
+export const ToolSchema = documentSchema('Tool', Spec)
 
 export type ToolManifest = Type.Static<typeof ToolSchema>
 export type ToolSpec = ToolManifest['spec']

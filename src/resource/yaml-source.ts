@@ -9,6 +9,7 @@ import {
   type Node,
   type ParsedNode,
   parseAllDocuments,
+  type Scalar,
 } from 'yaml'
 import { isExact } from '../util/decimal.ts'
 import { isReservedKey } from '../util/scan-json.ts'
@@ -24,6 +25,8 @@ export interface YamlSource {
 const MAX_VALUES = 50_000
 const MAX_ALIASES = 100
 const MAX_DOCUMENTS = 1_000
+/** Longer texts are not written in one line by anybody who wants to know a place in them. */
+const MAX_ONE_LINE = 10_000
 /** As for requests (S3). */
 const MAX_DEPTH = 128
 /** More than anybody reads; a broken file repeats itself. */
@@ -50,7 +53,7 @@ export function readYaml(source: string | Uint8Array): YamlSource {
     const { line, col } = lines.linePos(offset)
     return line === 0 ? { line: 1, column: offset + 1 } : { line, column: col }
   }
-  const reader = createReader(place)
+  const reader = createReader(place, text)
   if ('empty' in parsed) {
     for (const error of parsed.errors) reader.refuseText(error.pos[0], error.code, error.message)
     if (parsed.errors.length === 0) reader.refuse(START, [], 'holds no document', 'write a manifest into it')
@@ -96,7 +99,7 @@ const TEXT_FIXES: Record<string, string> = {
   RESOURCE_EXHAUSTION: `nest at most ${MAX_DEPTH} levels`,
 }
 
-function createReader(place: (offset: number) => Position) {
+function createReader(place: (offset: number) => Position, text: string) {
   const problems: TextProblem[] = []
   const seen = new Set<string>()
   let values = 0
@@ -146,7 +149,7 @@ function createReader(place: (offset: number) => Position) {
         }
         return { kind: 'list', at, items }
       }
-      return isScalar(node) ? scalar(node.value, node.source, path, at) : undefined
+      return isScalar(node) ? scalar(node, path, at) : undefined
     }
 
     function walkMap(pairs: Pair<Node, Node | null>[], path: Path, at: Position): SourceNode {
@@ -201,17 +204,14 @@ function createReader(place: (offset: number) => Position) {
     return walk(root, [], START)
   }
 
-  function scalar(
-    value: unknown,
-    source: string | undefined,
-    path: Path,
-    at: Position,
-  ): SourceNode | undefined {
+  function scalar(node: Scalar, path: Path, at: Position): SourceNode | undefined {
+    const { value, source } = node
     if (value === null || typeof value === 'boolean') return { kind: 'scalar', at, value }
     if (typeof value === 'string') {
       if (!value.isWellFormed())
         refuse(at, path, 'holds half a character (a lone surrogate)', 'remove the escape')
-      return { kind: 'scalar', at, value }
+      const textAt = textStart(node, value, at)
+      return { kind: 'scalar', at, value, ...(textAt === undefined ? {} : { textAt }) }
     }
     if (typeof value !== 'number') {
       refuse(at, path, 'is no JSON value', 'use text, a number, true, false, a list or a map')
@@ -226,6 +226,21 @@ function createReader(place: (offset: number) => Position) {
       )
     }
     return { kind: 'scalar', at, value: Object.is(value, -0) ? 0 : value }
+  }
+
+  /** Only where each line of the value is a line of the file, from one column on. */
+  function textStart(node: Scalar, value: string, at: Position): Position | undefined {
+    if (node.type === 'BLOCK_LITERAL' && node.range) {
+      const body = text.indexOf('\n', node.range[0]) + 1
+      const first = value.search(/\S/)
+      const indent = /^[ ]*(?=\S)/m.exec(text.slice(body, node.range[1]))?.[0].length
+      const own = first === -1 ? 0 : first - (value.lastIndexOf('\n', first) + 1)
+      return indent === undefined ? undefined : { line: at.line + 1, column: indent - own + 1 }
+    }
+    if (value.includes('\n') || value.length > MAX_ONE_LINE) return undefined
+    if (node.type === 'PLAIN') return at
+    const same = node.range && text.slice(node.range[0] + 1, node.range[1] - 1) === value
+    return same ? { line: at.line, column: at.column + 1 } : undefined
   }
 
   return { problems, refuse, refuseText, read }

@@ -5,6 +5,7 @@ import type { Edge, Route } from './edge.ts'
 import { json, MANIFEST_BODY, parameter, REFUSALS, ref } from './openapi-parts.ts'
 import { readFlag, readQuery } from './query.ts'
 import { sendJson } from './reply.ts'
+import { requireApply } from './require-apply.ts'
 import { resourceOfRow } from './tool-resource.ts'
 
 export function applyRoutes(edge: Edge): readonly Route[] {
@@ -12,14 +13,15 @@ export function applyRoutes(edge: Edge): readonly Route[] {
     {
       method: 'POST',
       path: '/v1/apply',
-      access: 'admin',
+      access: 'caller',
       whileDraining: false,
-      async handle({ request, reply }) {
+      async handle({ request, reply, caller }) {
         const query = readQuery(request.query, ['dry_run'])
         const dryRun = readFlag('dry_run', query.dry_run)
         const text = await readBody(request, 'manifest', edge.bodyLimit)
-        // Where none is asked for, the manifests say.
-        const namespace = askedNamespace(request)
+        // Where none is asked for, the manifests say; whoever is in one namespace stays in it.
+        const namespace = askedNamespace(request) ?? (caller.admin ? undefined : caller.namespace)
+        await requireApply(edge, caller, text)
         const outcome = await edge.runtime.resources.apply([{ text, file: 'body' }], {
           ...(namespace === undefined ? {} : { namespace }),
           dryRun,
@@ -35,7 +37,8 @@ export function applyRoutes(edge: Edge): readonly Route[] {
       doc: {
         operationId: 'apply',
         summary: 'Apply manifests',
-        description: 'YAML of one or more documents, or JSON. Either everything is written or nothing.',
+        description:
+          'YAML of one or more documents, or JSON. Either everything is written or nothing. Needs `resource:write` for tools, `governance:write` for what governs them.',
         tags: ['resources'],
         parameters: [
           parameter('query', 'dry_run', 'Shows what would change and writes nothing.', {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from './refusal.ts'
 
-export type BodyKind = 'json' | 'manifest'
+export type BodyKind = 'json' | 'manifest' | 'form'
 
 interface Accepts {
   readonly pattern: RegExp
@@ -18,6 +18,10 @@ const ACCEPTS: Record<BodyKind, Accepts> = {
   manifest: {
     pattern: /^(?:application\/(?:json|[\w.-]+\+json|yaml|x-yaml|[\w.-]+\+yaml)|text\/(?:x-)?yaml)$/,
     fix: 'Send YAML with "Content-Type: application/yaml", or JSON with "Content-Type: application/json".',
+  },
+  form: {
+    pattern: /^application\/x-www-form-urlencoded$/,
+    fix: 'Send the form of the page, as "application/x-www-form-urlencoded".',
   },
 }
 

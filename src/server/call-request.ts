@@ -38,8 +38,17 @@ export async function readCallRequest(edge: Edge, request: FastifyRequest): Prom
   if (!decoded.ok) return { ...decoded, call: { ...decoded.call, ...trace } }
   const key = readKey(request.raw.headersDistinct['idempotency-key'], decoded.call.key)
   if (!key.ok) return refuseCall(key.refusal, { ...decoded.call, ...trace })
-  if (trace === undefined && key.key === undefined) return decoded
-  return { ok: true, call: { ...decoded.call, ...trace, ...(key.key === undefined ? {} : { key: key.key }) } }
+  const callback = request.headers['writ-callback']
+  if (trace === undefined && key.key === undefined && callback === undefined) return decoded
+  return {
+    ok: true,
+    call: {
+      ...decoded.call,
+      ...trace,
+      ...(key.key === undefined ? {} : { key: key.key }),
+      ...(callback === undefined ? {} : { callback: String(callback) }),
+    },
+  }
 }
 
 /** Nothing of the request could be read, so that the answer can only be in the native dialect. */

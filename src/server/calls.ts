@@ -44,14 +44,32 @@ export function callRoutes(edge: Edge): readonly Route[] {
     // A dry run leaves nothing behind that could be found later (S17).
     const { dryRun } = asked.call
     const wanted = dryRun ? NO_PREFERENCE : prefer
+    const began = edge.world.clock.monotonic()
     const early = wanted.respondAsync && (await isKept(handle))
     if (!early) listenForHangUp(reply, handle)
     let answer = await handle.answer(early || !wanted.respondAsync ? waitOf(wanted) : {})
     // Nobody can be told to look for it later: what cannot be promised is waited for, as if it had not been asked for.
     if (!early && showsResource(answer, false) && !(await isKept(handle))) answer = await handle.answer()
+    if (answer.state === 'awaiting-approval' && !wanted.respondAsync && wanted.waitMs !== undefined) {
+      const ms = wanted.waitMs - (edge.world.clock.monotonic() - began)
+      answer = await waitForPeople(answer, ms, door, reply)
+    }
     const record = showsResource(answer, early) ? await shownCall(door, handle, answer) : undefined
     if (record === undefined) sendAnswer(reply, door, dialect, answer, { onRecord: !dryRun })
     else sendOpen(reply, record, wanted)
+  }
+
+  /** Whoever asked to wait waits for people, too; what the call is by then is the answer. */
+  async function waitForPeople(
+    answer: Answer,
+    ms: number,
+    door: CallerDoor,
+    reply: FastifyReply,
+  ): Promise<Answer> {
+    const look = () => door.getCall(answer.callId)
+    const record = await look()
+    if (record === undefined) return answer
+    return (await waitForEnd(edge, record, { ms, reply, look })).answer ?? answer
   }
 
   function sendOpen(reply: FastifyReply, record: CallRecord, prefer: Preference): void {
@@ -88,7 +106,12 @@ export function callRoutes(edge: Edge): readonly Route[] {
           parameter(
             'header',
             'Prefer',
-            '`respond-async`: 202 as soon as the call is on record. `wait=N`: at most N seconds.',
+            '`respond-async`: 202 as soon as the call is on record. `wait=N`: at most N seconds, for people who have to decide as well.',
+          ),
+          parameter(
+            'header',
+            'Writ-Callback',
+            'Address that is told, signed, how a call that had to wait for people ended. Its origin must be allowed.',
           ),
           parameter('header', 'traceparent', 'W3C trace context; joined where the body names no trace.'),
         ],

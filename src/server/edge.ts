@@ -3,21 +3,31 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Caller } from '../contract/caller.ts'
 import type { FailureId } from '../contract/failures.ts'
+import type { DoorPermission } from '../governance/door-permission.ts'
+import type { TokenRefusal } from '../identity/authenticate.ts'
+import type { TokenDoor } from '../identity/token-door.ts'
 import type { Runtime } from '../runtime-api.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { World } from '../util/world.ts'
+import type { Holds } from './auth.ts'
 
 /** What the server shows at /metrics, and tells about requests that never were a call (S40). */
 export interface ServerMetrics {
   readonly contentType: string
   render(): Promise<string>
   refused(failure: FailureId): void
+  /** A bearer token that was not taken, and which check failed. */
+  tokenRefused(reason: TokenRefusal): void
 }
 
 export interface Edge {
   readonly runtime: Runtime
   readonly world: World
   readonly metrics: ServerMetrics
+  /** What a caller holds by now. */
+  readonly holds: Holds
+  /** Absent where this server issues no tokens. */
+  readonly tokens: TokenDoor | undefined
   readonly logger: Pick<Logger, 'error' | 'warn'> | undefined
   /** Bytes of a request body. */
   readonly bodyLimit: number
@@ -64,6 +74,7 @@ export type Route =
       readonly handle: (exchange: Exchange) => Promise<void>
     })
   | (RouteBase & {
-      readonly access: 'caller' | 'admin'
+      /** A permission: whoever holds it in its namespace. `admin`: what is beyond namespaces. */
+      readonly access: 'caller' | 'admin' | DoorPermission
       readonly handle: (exchange: CallerExchange) => Promise<void>
     })

@@ -30,16 +30,22 @@ export function explainRoutes(edge: Edge): readonly Route[] {
             ...(fix === undefined ? {} : { fix }),
           })
         }
-        const { decision, stages, failure } = await edge.runtime.as(caller).explain(asked.call)
+        const explained = await edge.runtime.as(caller).explain(asked.call)
+        const { decision, governing, changes, sends, stages, failure } = explained
         sendJson(reply, 200, {
           decision,
+          changes,
+          ...(governing === undefined ? {} : { governing }),
+          ...(sends === undefined ? {} : { sends }),
           stages,
           ...(failure === undefined ? {} : { error: errorOf(failure) }),
         })
       },
       doc: {
         operationId: 'explainCall',
-        summary: 'Explain what would happen to a call',
+        summary: 'Explain what would happen to a call, and why',
+        description:
+          'The decision, every rule that matched or was one clause away, and what would have to change. Nothing is reserved, sent or spent.',
         tags: ['calls'],
         requestBody: CALL_REQUEST_BODY,
         responses: { 200: { description: 'Stage by stage.', ...json(ref('explanation')) }, ...REFUSALS },

@@ -1,4 +1,10 @@
 // The public names of `writ/server`.
-export { type Authenticate, createAdminTokenAuth } from './admin-token.ts'
+export { createAdminTokenAuth } from '../identity/admin-token.ts'
+export type { Authenticate, Authenticated, TokenRefusal } from '../identity/authenticate.ts'
+export { type AuthenticatorOptions, createAuthenticator } from '../identity/authenticator.ts'
+export { type KeyFile, type KeyFileOptions, openTokenKeys } from '../identity/key-file.ts'
+export { type OidcConfig, type OidcIssuer, readOidcConfig } from '../identity/oidc-config.ts'
+export { createTokenDoor, type TokenDoor, type TokenDoorOptions } from '../identity/token-door.ts'
+export type { Holds } from './auth.ts'
 export type { ServerMetrics } from './edge.ts'
 export { createServer, type Server, type ServerLimits, type ServerOptions } from './server.ts'

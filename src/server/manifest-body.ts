@@ -1,8 +1,9 @@
-// The manifest of one tool in a request body, and the resourceVersion it must replace.
+// The manifest of one resource in a request body, and the resourceVersion it must replace.
+import type { AnyKind } from '../resource/kinds.ts'
 import { type ManifestDocument, type Problem, readManifests } from '../resource/manifest.ts'
 import { Refusal } from './refusal.ts'
 
-export type ToolManifestBody =
+export type ManifestBody =
   | { readonly ok: false; readonly problems: readonly Problem[] }
   | {
       readonly ok: true
@@ -14,24 +15,32 @@ export type ToolManifestBody =
       readonly document: ManifestDocument
     }
 
-/** Only what decides which tool is meant; whether it can be used is asked when it is applied. */
-export function readToolManifest(text: Buffer, nameInPath: string | undefined): ToolManifestBody {
+/** Only what decides which resource is meant; whether it can be used is asked when it is applied. */
+export function readManifest(text: Buffer, kind: AnyKind, nameInPath: string | undefined): ManifestBody {
   const { documents, problems } = readManifests(text, 'body')
   const [document] = documents
   if (problems.some((problem) => problem.severity === 'error') || document === undefined) {
     return { ok: false, problems }
   }
   if (documents.length > 1) throw invalid('', 'holds several documents', 'Send them to POST /v1/apply.')
-  const { metadata, spec } = document.manifest
+  const { manifest } = document
+  const { metadata } = manifest
+  if (document.kind !== kind.name) {
+    throw invalid(
+      '/kind',
+      `is ${document.kind}, and not ${kind.name}`,
+      'Send it to its own path, or to POST /v1/apply.',
+    )
+  }
   if (nameInPath !== undefined && metadata.name !== nameInPath) {
-    throw invalid('/metadata/name', 'is not the name in the path', 'Use one name; a tool is never renamed.')
+    throw invalid('/metadata/name', 'is not the name in the path', 'Use one name; nothing is ever renamed.')
   }
   const { resourceVersion } = metadata
   return {
     ok: true,
     namespace: metadata.namespace,
     name: metadata.name,
-    version: spec.version ?? '0.0.0',
+    version: (manifest.kind === 'Tool' ? manifest.spec.version : undefined) ?? '0.0.0',
     document,
     ...(resourceVersion === undefined ? {} : { resourceVersion: Number(resourceVersion) }),
   }

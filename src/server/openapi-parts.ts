@@ -1,8 +1,12 @@
 // The pieces that the routes describe themselves with in the OpenAPI document.
 import Type from 'typebox'
+import { DECISIONS } from '../contract/decision.ts'
 import { SCHEMAS, type SchemaName } from '../contract/schema/registry.ts'
+import { KINDS } from '../resource/kinds.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import { EFFECT_SCHEMAS } from './effect-schema.ts'
+import { GOVERNANCE_SCHEMAS, GoverningSchema } from './governance-schema.ts'
+import { IDENTITY_SCHEMAS } from './identity-schema.ts'
 
 /** Shapes that only this API has. */
 const DiffEntrySchema = Type.Object(
@@ -73,7 +77,12 @@ const ApplyResultSchema = Type.Object(
 
 const ExplanationSchema = Type.Object(
   {
-    decision: Type.Enum(['allow', 'deny', 'require-approval', 'error']),
+    decision: Type.Enum([...DECISIONS, 'error']),
+    changes: Type.Array(Type.String(), {
+      description: 'What would have to change for the call to be sent at once, one sentence each.',
+    }),
+    governing: Type.Optional(GoverningSchema),
+    sends: Type.Optional(Type.Unsafe<Json>({ description: 'What would be sent, as policy leaves it.' })),
     stages: Type.Array(
       Type.Object({
         stage: Type.String(),
@@ -129,20 +138,34 @@ const AuditHeadSchema = Type.Object(
 const OWN = {
   'call-list': CallListSchema,
   resource: ResourceSchema,
-  'resource-list': Type.Object({ tools: Type.Array(ResourceSchema) }, { title: 'Tools' }),
   'apply-result': ApplyResultSchema,
   explanation: ExplanationSchema,
   readiness: HealthSchema,
   'audit-head': AuditHeadSchema,
   ...EFFECT_SCHEMAS,
+  ...IDENTITY_SCHEMAS,
+  ...GOVERNANCE_SCHEMAS,
 } as const
 
-type ComponentName = SchemaName | keyof typeof OWN
+type ComponentName = SchemaName | keyof typeof OWN | `${string}-list`
+
+/** The lists of every kind, each under its own name. */
+function listSchemas(): Readonly<Record<string, Type.TSchema>> {
+  return Object.fromEntries(
+    KINDS.map((kind) => [
+      `${kind.singular}-list`,
+      Type.Object(
+        { [kind.plural.replaceAll('-', '_')]: Type.Array(ResourceSchema) },
+        { title: kind.plural.replaceAll('-', ' ') },
+      ),
+    ]),
+  )
+}
 
 /** Every schema by name. `$id` is left out: inside one document the name is the address. */
 export function componentSchemas(): JsonObject {
   const schemas: Record<string, JsonObject> = {}
-  for (const [name, schema] of Object.entries({ ...SCHEMAS, ...OWN })) {
+  for (const [name, schema] of Object.entries({ ...SCHEMAS, ...OWN, ...listSchemas() })) {
     const { $id: _, $schema: __, ...rest } = schema as unknown as JsonObject
     schemas[name] = rest
   }

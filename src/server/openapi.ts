@@ -47,6 +47,8 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
       { name: 'calls', description: 'Calling tools.' },
       { name: 'sagas', description: 'Calls that stand or fall together.' },
       { name: 'resources', description: 'What tools there are.' },
+      { name: 'identity', description: 'Who calls, and the tokens that say so.' },
+      { name: 'approvals', description: 'What people have to decide.' },
       { name: 'audit', description: 'What was decided and done, to be verified elsewhere.' },
       { name: 'operation', description: 'Running the server.' },
     ],
@@ -62,7 +64,7 @@ function operationOf(route: Route): JsonObject {
   const { doc, access } = route
   const parameters = [
     ...(doc.parameters ?? []),
-    ...(access === 'caller' || access === 'admin' ? NAMESPACE : []),
+    ...(access === 'anyone' || access === 'local' ? [] : NAMESPACE),
   ]
   return {
     operationId: doc.operationId,

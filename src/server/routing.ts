@@ -1,7 +1,7 @@
 // Puts the routes behind the edge: draining, authentication, and an answer for every method of every path.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Authenticate } from './admin-token.ts'
-import { authenticateRequest, requireAdmin } from './auth.ts'
+import type { Authenticate } from '../identity/authenticate.ts'
+import { authenticateRequest, requireAdmin, requirePermission, requireThawed } from './auth.ts'
 import type { Edge, Exchange, Route } from './edge.ts'
 import { isLocal } from './health.ts'
 import { Refusal } from './refusal.ts'
@@ -25,7 +25,7 @@ export function registerRoutes(
       async handler(request, reply) {
         if (edge.draining() && !route.whileDraining) throw shuttingDown()
         const params = request.params as Readonly<Record<string, string>>
-        await run(route, { request, reply, params }, authenticate)
+        await run(route, { request, reply, params }, edge, authenticate)
         return reply
       },
     })
@@ -45,14 +45,17 @@ export function registerRoutes(
   }
 }
 
-async function run(route: Route, exchange: Exchange, authenticate: Authenticate): Promise<void> {
+async function run(route: Route, exchange: Exchange, edge: Edge, authenticate: Authenticate): Promise<void> {
   if (route.access === 'anyone') return route.handle(exchange)
+  const asks = () => authenticateRequest(exchange.request, authenticate, edge.metrics)
   if (route.access === 'local') {
-    if (!isLocal(exchange.request)) requireAdmin(authenticateRequest(exchange.request, authenticate))
+    if (!isLocal(exchange.request)) requireAdmin(await asks())
     return route.handle(exchange)
   }
-  const caller = authenticateRequest(exchange.request, authenticate)
+  const caller = await asks()
+  if (route.access !== 'caller' && route.method !== 'GET') requireThawed(caller, edge.runtime)
   if (route.access === 'admin') requireAdmin(caller)
+  else if (route.access !== 'caller') requirePermission(caller, route.access, edge.holds)
   return route.handle({ ...exchange, caller })
 }
 

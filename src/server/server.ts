@@ -1,11 +1,16 @@
 // The HTTP server: every route behind the same edge, a drain that lets calls end, and no answer but ours.
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
+import type { Authenticate } from '../identity/authenticate.ts'
+import type { TokenDoor } from '../identity/token-door.ts'
+import { KINDS } from '../resource/kinds.ts'
 import type { Runtime } from '../runtime-api.ts'
 import type { World } from '../util/world.ts'
-import type { Authenticate } from './admin-token.ts'
 import { applyRoutes } from './apply.ts'
+import { type ApprovalLinkPages, approvalLinkRoutes } from './approval-links.ts'
+import { approvalRoutes } from './approvals.ts'
 import { auditRoutes } from './audit.ts'
+import type { Holds } from './auth.ts'
 import { CallerGone } from './body.ts'
 import { callActionRoutes } from './call-actions.ts'
 import { callRoutes } from './calls.ts'
@@ -13,21 +18,30 @@ import { answerClientError } from './client-error.ts'
 import type { Edge, Route, ServerMetrics } from './edge.ts'
 import { entryRoutes } from './entries.ts'
 import { explainRoutes } from './explain.ts'
+import { freezeRoutes } from './freezes.ts'
+import { grantRoutes } from './grants.ts'
 import { healthRoutes } from './health.ts'
 import { discardRest } from './linger.ts'
 import { listen } from './listen.ts'
 import { openapiRoute } from './openapi.ts'
 import { Refusal } from './refusal.ts'
 import { SAFE_HEADERS, sendRefusal } from './reply.ts'
+import { resourceRoutes } from './resources.ts'
 import { hostMissing, registerRoutes, routeUnknown, shuttingDown } from './routing.ts'
 import { sagaRoutes } from './sagas.ts'
-import { toolRoutes } from './tools.ts'
+import { tokenRoutes } from './tokens.ts'
+import { toolApprovalRoutes } from './tool-approvals.ts'
 import { refusalOf } from './unexpected.ts'
 import { verifyRoutes } from './verify.ts'
+import { whoamiRoute } from './whoami.ts'
 
 export interface ServerOptions {
   readonly runtime: Runtime
   readonly authenticate: Authenticate
+  /** What a caller holds by now. @default what the runtime says */
+  readonly holds?: Holds
+  /** Issues and revokes tokens. Without it, those routes say that this server issues none. */
+  readonly tokens?: TokenDoor
   readonly world: World
   readonly metrics: ServerMetrics
   readonly logger?: Pick<Logger, 'error' | 'warn'>
@@ -36,6 +50,8 @@ export interface ServerOptions {
   readonly port: number
   /** Bytes of a request body. @default 4 MiB */
   readonly bodyLimit?: number
+  /** The pages behind links that decide approvals; without it there are none. */
+  readonly approvalLinks?: ApprovalLinkPages
   readonly limits?: Partial<ServerLimits>
 }
 
@@ -62,6 +78,7 @@ const DEFAULT_LIMITS: ServerLimits = {
 }
 const DEFAULT_BODY_LIMIT = 4 * 1024 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
+const MAX_PARAM_LENGTH = 2048
 
 export interface Server {
   /** Resolves once requests are taken. */
@@ -85,6 +102,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     runtime: options.runtime,
     world: options.world,
     metrics: options.metrics,
+    holds: options.holds ?? ((caller) => options.runtime.held(caller)),
+    tokens: options.tokens,
     logger: options.logger,
     bodyLimit: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
     draining: () => draining,
@@ -104,7 +123,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 256 },
+    // Long enough for the token of a link.
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (error, request, reply) =>
       refuse(request as FastifyRequest, reply as FastifyReply, error),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, options.runtime.mint),
@@ -165,11 +185,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     ...callActionRoutes(edge),
     ...entryRoutes(edge),
     ...sagaRoutes(edge),
-    ...toolRoutes(edge),
+    ...KINDS.flatMap((kind) => resourceRoutes(edge, kind)),
     ...verifyRoutes(edge),
     ...applyRoutes(edge),
     ...explainRoutes(edge),
+    ...approvalRoutes(edge),
+    ...toolApprovalRoutes(edge),
+    ...grantRoutes(edge),
+    ...freezeRoutes(edge),
+    ...approvalLinkRoutes(options.approvalLinks),
     ...auditRoutes(edge),
+    ...tokenRoutes(edge),
+    whoamiRoute(edge),
     ...healthRoutes(edge),
     openapiRoute(() => routes),
   ]

@@ -1,7 +1,7 @@
 // A tool as /v1/tools shows it: a manifest that can be applied again, with what the server knows of it.
 import rcompare from 'semver/functions/rcompare.js'
+import { API_VERSION } from '../resource/document.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
-import { API_VERSION } from '../resource/tool.ts'
 import type { ResourceRow } from '../store/store.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 

@@ -1,4 +1,5 @@
 // What the framework and the store throw, in our words. Anything unknown is a fault of ours, and its text stays here.
+import { PolicyUnavailable } from '../governance/authority.ts'
 import { StoreUnavailable } from '../runtime.ts'
 import type { RefusalOptions } from './refusal.ts'
 
@@ -11,6 +12,9 @@ export function refusalOf(error: unknown): RefusalOptions {
       message: 'The store cannot be reached; nothing was sent by this request.',
     }
   }
+  // What it cannot read is for the log: names of resources may be of no concern to this caller.
+  if (error instanceof PolicyUnavailable)
+    return { failure: 'policy-unavailable', details: { retry_after_ms: 1000 } }
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
@@ -33,8 +37,8 @@ export function refusalOf(error: unknown): RefusalOptions {
         failure: 'envelope-invalid',
         status: 414,
         message: 'A part of the path is too long.',
-        fix: 'Names have at most 253 characters, ids 36.',
-        details: { violations: [{ path: '/path', message: 'has a part of more than 256 characters' }] },
+        fix: 'Names have at most 253 characters, ids 36, tokens of links less than 2048.',
+        details: { violations: [{ path: '/path', message: 'has a part of more than 2048 characters' }] },
       }
     default:
       return { failure: 'internal' }

@@ -22,6 +22,7 @@ export async function waitForEnd(edge: Edge, first: CallRecord, wait: Wait): Pro
   const stops = [
     runtime.events.on('call:ended', (event) => event.call_id === first.id && rest.wake()),
     runtime.events.on('entry:settled', (event) => event.call_id === first.id && rest.wake()),
+    runtime.events.on('approval:decided', (event) => event.call_id === first.id && rest.wake()),
   ]
   let record = first
   try {

@@ -4,6 +4,8 @@ import type { Entry } from '../contract/entry.ts'
 import type { World } from '../util/world.ts'
 import {
   type ApplyResult,
+  type ApprovalStore,
+  type BudgetStore,
   type CallStore,
   type CheckpointRow,
   type DueTimer,
@@ -71,6 +73,8 @@ export interface StoreReads {
   readonly evidence: Reads<Omit<EvidenceStore, 'addCheckpoint' | 'prune' | 'pruneCheckpoints'>>
   readonly timers: Reads<Omit<TimerStore, 'claim' | 'onSet'>>
   readonly sagas: Reads<SagaStore>
+  readonly approvals: Reads<ApprovalStore>
+  readonly budgets: Reads<BudgetStore>
 }
 
 export interface AssembleStoreOptions<W> {
@@ -239,6 +243,13 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
     sagas: {
       get: (namespace, id) => read(() => reads.sagas.get(namespace, id)),
       list: (filter) => read(() => reads.sagas.list({ ...filter, limit: checkLimit(filter.limit) })),
+    },
+    approvals: {
+      get: (namespace, id) => read(() => reads.approvals.get(namespace, id)),
+      list: (filter) => read(() => reads.approvals.list({ ...filter, limit: checkLimit(filter.limit) })),
+    },
+    budgets: {
+      spent: (namespace, keys) => read(() => reads.budgets.spent(namespace, keys)),
     },
     lives,
     ...(options.peers === undefined ? {} : { peers: options.peers }),

@@ -6,11 +6,13 @@
 import type { CallRecord } from '../contract/call.ts'
 import type { Entry, EntryState } from '../contract/entry.ts'
 import type { Saga, SagaState } from '../contract/saga.ts'
+import type { ApprovalStore, BudgetStore } from './approval-store.ts'
 import type { EvidenceStore } from './evidence-store.ts'
 import type { LifeStore, Peers } from './life.ts'
 import type { ResourceStore } from './resource-store.ts'
 import type { DueTimer, LedgerStore, TimerKind } from './write.ts'
 
+export type * from './approval-store.ts'
 export type * from './evidence-store.ts'
 export type * from './life.ts'
 export type * from './resource-store.ts'
@@ -36,13 +38,14 @@ export interface EntryStore {
   cancelRequests(limit: number): Promise<readonly Pick<Entry, 'namespace' | 'id'>[]>
   /**
    * Erases payload and outcome of entries settled before `before`, never of open ones such as `unknown` or `prepared`,
-   * and what the tool returned from the answers of calls ended before it (S18). Returns how many entries and calls
-   * changed; fewer than `limit` means that none is left.
+   * and what the tool returned from the answers of calls ended before it (S18). What people were shown of an entry goes
+   * with its payload. Periods of budgets that were over before it are dropped, too. Returns how many entries, calls and
+   * periods changed; fewer than `limit` means that none is left.
    */
   erase(before: number, limit: number): Promise<number>
   /**
-   * Forgets erased entries settled, erased calls ended, and sagas completed or aborted before `before`. Returns their
-   * number, as `erase`.
+   * Forgets erased entries settled, with their approvals, erased calls ended, and sagas completed or aborted before
+   * `before`. Returns the number of these three, as `erase`.
    */
   forget(before: number, limit: number): Promise<number>
 }
@@ -110,6 +113,8 @@ export interface Store {
   readonly evidence: EvidenceStore
   readonly timers: TimerStore
   readonly sagas: SagaStore
+  readonly approvals: ApprovalStore
+  readonly budgets: BudgetStore
   readonly lives: LifeStore
   /** There where other processes may share the store. */
   readonly peers?: Peers

@@ -1,9 +1,14 @@
 // What is written to a store at once, and what comes of it.
+import type { Approval } from '../contract/approval.ts'
 import type { CallRecord } from '../contract/call.ts'
+import type { Spend } from '../contract/decision.ts'
 import type { Entry, EntryState } from '../contract/entry.ts'
 import type { EvidenceType } from '../contract/evidence.ts'
 import type { Saga, SagaState } from '../contract/saga.ts'
+import type { StopGuard } from '../contract/stop.ts'
 import type { JsonObject } from '../util/json.ts'
+
+export type { StopGuard } from '../contract/stop.ts'
 
 export interface EvidenceRecord {
   readonly namespace: string
@@ -36,8 +41,8 @@ export interface EntryUpdate {
   readonly uniqueSince?: number
   /**
    * States passed through, the last one stays. Empty keeps the state. A path through `intended` starts another attempt:
-   * outcome and settledAt of the one before are dropped unless `set` brings new ones, and `set` says with `identityAt`
-   * when it began.
+   * outcome, settledAt and narrowed of the one before are dropped unless `set` brings new ones, and `set` says with
+   * `identityAt` when it began.
    */
   readonly path: readonly EntryState[]
   readonly set: Partial<
@@ -51,14 +56,17 @@ export interface EntryUpdate {
       | 'cancelRequested'
       | 'approvalId'
       | 'identityAt'
+      | 'narrowed'
     >
   >
 }
 
 /** What has to be done later, each with its own handler. */
 export const TIMER_KINDS = [
-  /** nobody decided in time */
+  /** somebody has decided, or nobody did in time */
   'approval',
+  /** somebody wants to hear of an approval */
+  'notify',
   /** an effect may have happened: ask the tool, or send again where that is harmless */
   'reconcile',
   /** prepared and not committed in time */
@@ -109,7 +117,12 @@ export type SagaWrite =
       readonly endedAt?: number
     }
 
-/** One atomic write. When `entry` conflicts, nothing of it is written. */
+export type ApprovalWrite =
+  | { readonly kind: 'insert'; readonly approval: Approval }
+  /** The whole of it as it is from now on; its `revision` is one more than that of the one it was computed from. */
+  | { readonly kind: 'update'; readonly approval: Approval }
+
+/** One atomic write. When any part of it conflicts, nothing of it is written. */
 export interface LedgerWrite {
   readonly namespace: string
   readonly entry?: EntryInsert | EntryUpdate
@@ -120,18 +133,29 @@ export interface LedgerWrite {
   readonly saga?: SagaWrite
   /** The write is only for a saga that is open; checked with the rest, so that none joins one that is being aborted. */
   readonly openSaga?: string
+  /** Made, decided or used with the rest (S45). */
+  readonly approval?: ApprovalWrite
+  /**
+   * What budgets take for `entry` (S38). The store keeps it with the entry, and gives it back when that moves to
+   * `not-done`, `canceled` or `rolled-back`: while an effect is unknown it stays spent.
+   */
+  readonly spends?: readonly Spend[]
+  readonly unless?: readonly StopGuard[]
 }
 
 export type WriteResult =
   | { readonly kind: 'written' }
   /**
    * `key`: an entry with this key exists. `identity`: S14. `revision`: the entry changed since it was read. `saga`: the
-   * saga is not open, changed since it was read, or exists already.
+   * saga is not open, changed since it was read, or exists already. `approval`: it exists already, or changed since it was
+   * read. `budget`: `spend` would take more than is left of `max`. `stopped`: by `stop`.
    */
   | {
       readonly kind: 'conflict'
-      readonly on: 'key' | 'identity' | 'revision' | 'saga'
+      readonly on: 'key' | 'identity' | 'revision' | 'saga' | 'approval' | 'budget' | 'stopped'
       readonly entry?: Entry
+      readonly spend?: Spend
+      readonly stop?: string
     }
 
 /** Each rejects with `IllegalWrite` for a write that can only come from a bug; the others in its batch go on. */

@@ -82,6 +82,8 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
       events.on('call:ended', (event) => writer.write(callLine('info', event.ended_at, event, 'call ended'))),
       events.on('tool:applied', (event) => logger.info(event, 'tool applied')),
       events.on('entry:settled', (event) => logger.info(event, 'an unknown effect is known now')),
+      events.on('approval:requested', (event) => logger.info(event, 'a call waits for approval')),
+      events.on('approval:decided', (event) => logger.info(event, 'an approval was decided, or has ended')),
       events.on('store:back', (event) => logger.info(event, 'the database can be reached again')),
     )
   }
@@ -99,6 +101,14 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
     ),
     events.on('timer:failed', (event) =>
       logger.warn(event, 'what was due could not be done; it is tried again'),
+    ),
+    events.on('notify:failed', (event) =>
+      logger.warn(
+        event,
+        event.retry_in_ms === null
+          ? 'a target was not told of an approval, and will not be'
+          : 'a target could not be told of an approval; it is tried again',
+      ),
     ),
     events.on('audit:failed', (event) =>
       logger.warn(event, 'a checkpoint of the evidence could not be made or kept; it is tried again'),

@@ -29,6 +29,8 @@ export interface Metrics {
   render(): Promise<string>
   /** A request that a door refused before it was a call, such as one without a valid token (S40). */
   refused(failure: FailureId): void
+  /** A bearer token that was not taken, and which check failed. */
+  tokenRefused(reason: string): void
   close(): Promise<void>
 }
 
@@ -63,10 +65,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const becameUnknown = createSeries(maxSeries)
   const recovered = createSeries(maxSeries)
   const refused = createSeries(maxSeries)
+  const tokensRefused = createSeries(maxSeries)
   const settled = createSeries(maxSeries)
   const falseUnknown = createSeries(maxSeries)
   const timersFailed = createSeries(maxSeries)
   const livesEnded = createSeries(maxSeries)
+  const notifyFailed = createSeries(maxSeries)
+  const approvals = createSeries(maxSeries)
   const storeAway = createSeries(maxSeries)
   /** Names of tools that were there when somebody called them. */
   const resolved = new Set<string>()
@@ -83,12 +88,21 @@ export function createMetrics(options: MetricsOptions): Metrics {
       recovered,
     ],
     [counter('writ_requests_refused_total', 'Requests refused before they were a call.'), refused],
+    [
+      counter('writ_tokens_refused_total', 'Bearer tokens that were not taken, by what was wrong.'),
+      tokensRefused,
+    ],
     [counter('writ_entries_settled_total', 'Unknown effects that are known now.'), settled],
     [
       counter('writ_entries_false_unknown_total', 'Unknown effects that turned out not to have happened.'),
       falseUnknown,
     ],
     [counter('writ_timers_failed_total', 'What was due and could not be done at once.'), timersFailed],
+    [
+      counter('writ_notifications_failed_total', 'Tries to tell somebody of an approval that failed.'),
+      notifyFailed,
+    ],
+    [counter('writ_approvals_total', 'Calls that waited for people, by what came of it.'), approvals],
     [counter('writ_lives_ended_total', 'Other processes whose work was taken over.'), livesEnded],
     [gauge('writ_store_away', '1 while the database cannot be reached.'), storeAway],
   ]
@@ -186,6 +200,16 @@ export function createMetrics(options: MetricsOptions): Metrics {
     options.events.on('timer:failed', ({ kind }) => {
       timersFailed.at(kind, () => ({ kind })).value += 1
     }),
+    options.events.on('notify:failed', ({ channel, retry_in_ms: retryMs }) => {
+      const given_up = retryMs === null
+      notifyFailed.at(`${channel}\n${given_up}`, () => ({ channel, given_up })).value += 1
+    }),
+    options.events.on('approval:requested', ({ tool_id: tool }) => {
+      approvals.at(`${tool}\nrequested`, () => ({ tool, state: 'requested' })).value += 1
+    }),
+    options.events.on('approval:decided', ({ tool_id: tool, state }) => {
+      approvals.at(`${tool}\n${state}`, () => ({ tool, state })).value += 1
+    }),
     options.events.on('life:ended', () => {
       livesEnded.at('', () => ({})).value += 1
     }),
@@ -211,6 +235,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     refused(failure) {
       refused.at(failure, () => ({ failure })).value += 1
+    },
+    tokenRefused(reason) {
+      tokensRefused.at(reason, () => ({ reason })).value += 1
     },
     async close() {
       for (const stop of stops) stop()

@@ -38,7 +38,11 @@ export function splitPointer(text: string): string[] | undefined {
 export function readPointer(value: Json | undefined, text: string): Json | undefined {
   if (text === '') return value
   const path = splitPointer(text)
-  if (path === undefined) return undefined
+  return path === undefined ? undefined : readPath(value, path)
+}
+
+/** The same for the keys of a pointer that was split before. */
+export function readPath(value: Json | undefined, path: readonly string[]): Json | undefined {
   let at = value
   for (const segment of path) {
     if (typeof at !== 'object' || at === null) return undefined

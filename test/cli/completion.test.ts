@@ -48,16 +48,26 @@ describe('completion', () => {
   })
 
   it('bash: completes commands, flags, values and literal arguments', () => {
-    assert.deepEqual(complete(['writ', 'app']), ['apply'])
+    assert.deepEqual(complete(['writ', 'appl']), ['apply'])
     const first = complete(['writ', ''])
     for (const name of Object.keys(COMMANDS)) assert.ok(first.includes(name.split(' ')[0] ?? ''), name)
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dia']), ['--dialect'])
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dialect', '']), ['v1', 'legacy', 'four-outcome'])
     assert.deepEqual(complete(['writ', 'get', 'tools', '-o', 'y']), ['yaml'])
     assert.deepEqual(complete(['writ', 'explain', 'ca']), ['call'])
-    assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), ['tool'])
+    assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), [
+      'tools',
+      'tool',
+      'tool-permissions',
+      'tool-permission',
+    ])
     assert.deepEqual(complete(['writ', 'up', '--profile', 'p']), ['production'])
     assert.deepEqual(complete(['writ', 'help', 'val']), ['validate'])
+    assert.deepEqual(complete(['writ', 'freeze', 'ca']), ['caller'])
+    assert.deepEqual(complete(['writ', 'policy', 'test', `${process.cwd()}/packag`]).sort(), [
+      `${process.cwd()}/package-lock.json`,
+      `${process.cwd()}/package.json`,
+    ])
   })
 
   it('bash: completes the second word of a command, and then what that command takes', () => {

@@ -67,6 +67,12 @@ describe('parseCommandLine', () => {
     assert.equal(parseCommandLine(spec, ['tool', '--', '--raw']).args.name, '--raw')
   })
 
+  it('an argument that repeats takes all that are left, and at least one', () => {
+    const many = { ...spec, args: [{ name: 'file', description: 'Files.', repeats: true }] } as const
+    assert.deepEqual(parseCommandLine(many, ['a', '--raw', 'b']).args, { file: ['a', 'b'] })
+    assert.throws(() => parseCommandLine(many, []), /needs FILE\.\.\./)
+  })
+
   it('asks for nothing when help is wanted', () => {
     assert.equal(parseCommandLine(spec, ['--help']).help, true)
     assert.equal(parseCommandLine(spec, ['-h']).help, true)

@@ -221,9 +221,13 @@ describe('a start that is refused', () => {
 
 describe('S51: profile production', () => {
   const token = 'production-token-of-more-than-32-characters'
+  const production = ['--profile', 'production', '--token-keys', 'keys.json']
+  beforeEach(async () => {
+    assert.equal((await spawned(['token', 'rotate', '--file', 'keys.json'])).code, 0)
+  })
 
   it('takes its token from the environment and leaves none behind', async () => {
-    const server = await up({ args: ['--profile', 'production'], env: { WRIT_ADMIN_TOKEN: token } })
+    const server = await up({ args: production, env: { WRIT_ADMIN_TOKEN: token } })
     assert.match(server.written.out, /Profile: +production: .*no TLS/)
     assert.ok(!server.written.out.includes(token))
     assert.equal(existsSync(data('admin-token')), false)
@@ -235,7 +239,7 @@ describe('S51: profile production', () => {
   })
 
   it('does not start without one, in the open without a proxy, or beside a token in a file', async () => {
-    const args = ['up', '--port', '0', '--profile', 'production']
+    const args = ['up', '--port', '0', ...production]
     const env = { WRIT_ADMIN_TOKEN: token }
     assert.match((await spawned(args)).err, /WRIT_ADMIN_TOKEN/)
     const open = await spawned([...args, '--host', '0.0.0.0'], { env })

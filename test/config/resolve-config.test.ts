@@ -36,6 +36,7 @@ describe('resolveConfig', () => {
       store_pool: 8,
       profile: 'local',
       behind_proxy: false,
+      token_audience: 'writ',
       effect_default: 'declared',
       drain_ms: 10_000,
       body_limit: 4_194_304,
@@ -173,7 +174,10 @@ describe('resolveConfig', () => {
 })
 
 describe('S51: profile production', () => {
-  const production = { flags: { profile: 'production' }, env: { WRIT_ADMIN_TOKEN: TOKEN } } as const
+  const production = {
+    flags: { profile: 'production', token_keys: 'keys.json' },
+    env: { WRIT_ADMIN_TOKEN: TOKEN },
+  } as const
 
   it('starts on loopback with a token from the environment', () => {
     assert.equal(config(production).admin_token, TOKEN)
@@ -181,6 +185,11 @@ describe('S51: profile production', () => {
 
   it('refuses a start without a token from the environment', () => {
     assert.match(problems({ flags: production.flags })[0]?.fix ?? '', /WRIT_ADMIN_TOKEN/)
+  })
+
+  it('refuses a start without token keys that somebody has made', () => {
+    const flags = { profile: 'production' } as const
+    assert.match(problems({ ...production, flags })[0]?.fix ?? '', /writ token rotate --file/)
   })
 
   it('refuses a non-loopback host, and takes it behind a proxy', () => {

@@ -54,6 +54,7 @@ const AFTER_THE_CALL: readonly FailureId[] = [
   'saga-unfinished',
   'not-unknown',
   'not-compensable',
+  'approval-closed',
 ]
 
 const S31: Record<number, GrpcStatus> = {

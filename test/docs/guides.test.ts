@@ -9,6 +9,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { startBank } from '../../examples/external-tool/server.ts'
 import { ROOT } from '../../scripts/repo-files.ts'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
+import { TOKEN_REFUSALS } from '../../src/identity/authenticate.ts'
+import { readOidcConfig } from '../../src/identity/oidc-config.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { readPage } from './markdown.ts'
 
@@ -80,6 +82,35 @@ describe('the guide on unknown outcomes', () => {
     assert.match(written, /^\S+ is settled as done: succeeded$/m)
     assert.match(written, /^succeeded {2}effect: done .*replayed/m)
     assert.match(written, /"sent": true/)
+  })
+})
+
+describe('the guide on identity', () => {
+  it('shows a token that is issued, used, revoked, and refused', async (t) => {
+    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
+    t.after(() => rmSync(data, { recursive: true }))
+    const script = shell('docs/guide/identity.md', 'token revoke')
+    assert.ok(script.includes('WRIT_DATA=.writ-identity'))
+    const written = await paste(t, script.replace('.writ-identity', data))
+    assert.match(written, /^Valid: +yes$/m)
+    assert.match(written, /^Permissions: +tool:weather:invoke, resource:read$/m)
+    assert.match(written, /lacks resource:write/)
+    assert.match(written, /^tokens:agent-7 is revoked$/m)
+    assert.match(written, /^Valid: +no: The token was revoked\.$/m)
+    assert.match(written, /^Key: +\S+$/m)
+    assert.equal(existsSync(join(data, 'server.json')), false, 'the last line stops the server')
+  })
+
+  it('has issuers that can be read, and lists every reason of a refusal', () => {
+    const { fences, code } = page('docs/guide/identity.md')
+    const file = fences.find(({ language }) => language === 'yaml')
+    const read = readOidcConfig(file?.text ?? '', 'oidc.yaml')
+    assert.ok(read.ok, JSON.stringify(read))
+    const shown = new Set(code.map(({ text }) => text))
+    assert.deepEqual(
+      Object.keys(TOKEN_REFUSALS).filter((reason) => reason !== 'unavailable' && !shown.has(reason)),
+      [],
+    )
   })
 })
 

@@ -15,15 +15,16 @@ import { receive } from '../../src/pipeline/receive.ts'
 import { createRefusals } from '../../src/pipeline/refusals.ts'
 import { runCall } from '../../src/pipeline/run-call.ts'
 import type { CallResult } from '../../src/pipeline/stages.ts'
-import { readManifestValue } from '../../src/resource/manifest.ts'
+import { API_VERSION } from '../../src/resource/document.ts'
+import { isOfKind, readManifestValue } from '../../src/resource/manifest.ts'
 import { resolveTool } from '../../src/resource/resolve-tool.ts'
-import { API_VERSION } from '../../src/resource/tool.ts'
 import { createWorld } from '../../src/runtime.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Reply, Transport } from '../../src/transport/transport.ts'
 import { Abort } from '../../src/util/abort.ts'
 import type { JsonObject } from '../../src/util/json.ts'
+import { ungoverned } from '../pipeline/ungoverned.ts'
 import { until } from '../pipeline/until.ts'
 
 const CALLER = createCaller({ actor: 'a', permissions: ['tool:*:invoke', 'capability:*'] })
@@ -71,8 +72,9 @@ async function lives(t: TestContext, transport: Transport) {
   const base = createWorld()
   t.after(() => base.network.destroy())
   const [document] = readManifestValue(MANIFEST, 'slow').documents
-  const resolved = document && resolveTool(document.manifest, { profile: 'local', effectDefault: 'declared' })
-  const tool = resolved?.tool ?? assert.fail(JSON.stringify(resolved?.errors))
+  assert.ok(isOfKind(document, 'Tool'))
+  const resolved = resolveTool(document.manifest, { profile: 'local', effectDefault: 'declared' })
+  const tool = resolved.tool ?? assert.fail(JSON.stringify(resolved.errors))
   return async () => {
     const world = { ...base, epoch: base.id() }
     const store = await createMemoryStore({ world, data })
@@ -87,7 +89,8 @@ async function lives(t: TestContext, transport: Transport) {
       flights: createFlights<CallResult>(world),
       admission: createAdmission(world),
       refusals: createRefusals(world, ledger),
-      callerNow: (caller) => caller,
+      authority: ungoverned(),
+      notify: () => [],
       stopping: new Abort(),
       steadyNow: () => world.clock.now(),
       transport: () => transport,

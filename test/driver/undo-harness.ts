@@ -20,9 +20,9 @@ import { createRefusals } from '../../src/pipeline/refusals.ts'
 import { callOfEntry } from '../../src/pipeline/resume.ts'
 import { runCall } from '../../src/pipeline/run-call.ts'
 import type { CallResult } from '../../src/pipeline/stages.ts'
-import { readManifestValue } from '../../src/resource/manifest.ts'
+import { API_VERSION } from '../../src/resource/document.ts'
+import { isOfKind, readManifestValue } from '../../src/resource/manifest.ts'
 import { resolveTool } from '../../src/resource/resolve-tool.ts'
-import { API_VERSION } from '../../src/resource/tool.ts'
 import { createSagaDoor, type SagaDoor } from '../../src/saga-door.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -33,6 +33,7 @@ import { Abort } from '../../src/util/abort.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
 import type { Timer, World } from '../../src/util/world.ts'
+import { ungoverned } from '../pipeline/ungoverned.ts'
 
 export const OWNER = createCaller({ actor: 'agent-a', permissions: ['tool:*:invoke', 'capability:*'] })
 
@@ -146,9 +147,9 @@ export async function sharedStore(t: TestContext, tools: readonly UndoTool[]): P
           tool.name,
         )
         const [document] = read.documents
-        const resolved =
-          document &&
-          resolveTool(document.manifest, { profile: 'local', effectDefault: 'declared', native: true })
+        const resolved = isOfKind(document, 'Tool')
+          ? resolveTool(document.manifest, { profile: 'local', effectDefault: 'declared', native: true })
+          : undefined
         if (resolved?.tool === undefined) throw new Error(JSON.stringify(resolved?.errors ?? read.problems))
         native.register(resolved.tool, definition.handlers)
         catalog.put(resolved.tool)
@@ -160,7 +161,8 @@ export async function sharedStore(t: TestContext, tools: readonly UndoTool[]): P
         events: createEvents(),
         ledger,
         refusals: createRefusals(world, ledger),
-        callerNow: (caller) => caller,
+        authority: ungoverned(),
+        notify: () => [],
         stopping: new Abort(),
         steadyNow: () => world.clock.now(),
         flights: createFlights<CallResult>(world),

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Agent } from 'undici'
+import { createEgress } from '../../src/egress/egress.ts'
 import { createEvents } from '../../src/event/event.ts'
 import { type AnchorTarget, createAnchor } from '../../src/ledger/anchor.ts'
 import { anchorFile, headFile, lastKeptHead, webhook } from '../../src/ledger/anchor-target.ts'
@@ -183,12 +184,18 @@ describe('a webhook', () => {
       server.close()
     })
     const { port } = server.address() as AddressInfo
-    const target = webhook({ ...newLife(), network }, `http://127.0.0.1:${port}/anchor?token=geheim`)
+    const target = webhook(
+      createEgress({ world: { ...newLife(), network } }),
+      `http://127.0.0.1:${port}/anchor?token=geheim`,
+    )
     await target.keep(head(7))
     assert.deepEqual(JSON.parse(bodies[0] ?? ''), head(7))
     status = 500
     await assert.rejects(target.keep(head(8)), /it answered with status 500/)
-    assert.throws(() => webhook(newLife(), 'https://'), /is no http or https address/)
+    assert.throws(
+      () => webhook(createEgress({ world: newLife() }), 'https://'),
+      /is no http or https address/,
+    )
     assert.equal(target.name.includes('geheim'), false, 'an address may hold a secret')
   })
 })

@@ -138,7 +138,7 @@ test('S23: verify holds to the limit whatever a transport let through', async (t
   const after = (bytes: number) => {
     const execution = { attempt: 1, sent: true, effect: 'done', output: 'x', bytes, sideEffects: [] }
     const target = { tool, inputs: new Map(), outputs: new Map(), masks: new Map() }
-    const result = verify({ execution, operation, target } as unknown as Executed)
+    const result = verify({ execution, operation, target, decision: { matches: [] } } as unknown as Executed)
     assert.equal(result.kind, 'ok')
     return result.kind === 'ok' ? result.state.execution : assert.fail()
   }

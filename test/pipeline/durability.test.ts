@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { createRuntime, createWorld } from '../../src/runtime.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { type LedgerStore, type Store, StoreUnavailable } from '../../src/store/store.ts'
@@ -20,7 +21,8 @@ async function watchedStore(t: TestContext) {
   const watch =
     (verb: keyof LedgerStore): LedgerStore[typeof verb] =>
     (write) => {
-      seen.push(verb)
+      // A timer that is set anew belongs to no call.
+      if (write.entry !== undefined || write.calls !== undefined) seen.push(verb)
       if (failing.has(verb)) throw new StoreUnavailable(`${verb} fails`)
       return store.ledger[verb](write)
     }
@@ -69,7 +71,9 @@ test('S34: a write waits for the disk exactly twice, a read and a refusal not at
 test('S34: audit strict makes a read wait for its outcome', async (t) => {
   const read = steeredTool('read', { ...READ, audit: 'strict' })
   const confidential = steeredTool('confidential', { ...READ, data_classification: 'confidential' })
-  const { door, seen } = await watchedRuntime(t, read, confidential)
+  const { runtime, seen } = await watchedRuntime(t, read, confidential)
+  // Cleared for it.
+  const door = runtime.as(createLocalAdmin())
   for (const tool of ['read', 'confidential']) {
     await door.call({ tool })
     assert.deepEqual(seen.splice(0), ['intend'], `${tool} waits for the disk once`)

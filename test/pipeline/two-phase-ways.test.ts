@@ -236,3 +236,28 @@ test("S2: the request's net_allowlist is about every address that the call may n
   assert.equal(tool.peer.received.length, 0)
   assert.equal((await call([tool.peer.origin, elsewhere.peer.origin])).state, 'prepared')
 })
+
+test('S44: a policy that denies by now stops a commit; what is prepared stays so', async (t) => {
+  const tool = await startTwoPhaseTool()
+  t.after(() => tool.close())
+  const { runtime, door } = await open(t)
+  await apply(runtime, tool.manifest())
+  const answer = await door.call({ tool: 'book', input: { seat: 1 } })
+  const token = tokenOf(answer)
+  const policy = { kind: 'AgentPolicy', metadata: { name: 'block' } }
+  const block = (tools: string[]) =>
+    apply(
+      runtime,
+      JSON.stringify({
+        apiVersion: 'writ.dev/v1',
+        ...policy,
+        spec: { apply_mode: 'global', blocked_tools: tools },
+      }),
+    )
+  await block(['book'])
+  const refused = await door.commit(answer.callId, token)
+  assert.equal(refused.kind === 'refused' && refused.failure.details.code, 'tool-blocked')
+  assert.equal(sent(tool, 'commit').length, 0)
+  await block(['other'])
+  assert.equal((await door.commit(answer.callId, token)).kind, 'ok')
+})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FIELDS, type FieldAlias } from '../../src/resource/field-table.ts'
+import type { FieldAlias } from '../../src/resource/field-row.ts'
+import { FIELDS } from '../../src/resource/field-table.ts'
 import { formatProblem, readManifestValue } from '../../src/resource/manifest.ts'
 import type { ToolSpec } from '../../src/resource/tool.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'

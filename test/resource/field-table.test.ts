@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { governancePages } from '../../scripts/governance-doc.ts'
 import { renderToolDoc, TOOL_DOC } from '../../scripts/tool-doc.ts'
 import { FIELDS, SAME_SHAPE } from '../../src/resource/field-table.ts'
+import { KINDS } from '../../src/resource/kinds.ts'
 import { ToolSchema } from '../../src/resource/tool.ts'
 
 interface SchemaNode {
@@ -32,13 +34,42 @@ function placesOf(node: SchemaNode, path: string): string[] {
 }
 
 const schema = ToolSchema as unknown as SchemaNode
-const places = placesOf(schema, '')
 const rows = FIELDS.map((row) => row.path)
 
-test('S48: the table has a row for every field of the schema, and the schema a field for every row', () => {
-  assert.deepEqual(rows.toSorted(), places.toSorted())
-  assert.equal(new Set(rows).size, rows.length, 'no field has two rows')
-})
+for (const kind of KINDS) {
+  const paths = kind.fields.rows.map((row) => row.path)
+
+  test(`S48: the table of ${kind.name} has a row for every field of the schema, and the schema a field for every row`, () => {
+    assert.deepEqual(paths.toSorted(), placesOf(kind.schema as unknown as SchemaNode, '').toSorted())
+    assert.equal(new Set(paths).size, paths.length, 'no field has two rows')
+  })
+
+  test(`every row of ${kind.name} says where it comes from, whether it is enforced and what it means`, () => {
+    for (const row of kind.fields.rows) {
+      assert.ok(
+        row.source.length > 0 && row.source.every((one) => /^(?:00[0-4]|S\d{1,2})$/.test(one)),
+        row.path,
+      )
+      assert.ok(row.enforced.length > 2 && row.type !== '' && row.description.length > 2, row.path)
+    }
+  })
+
+  test(`an alias of ${kind.name} is never the name of a field, and stands for one field only`, () => {
+    const all = kind.fields.rows.flatMap((row) => row.aliases)
+    for (const alias of all) {
+      const taken = alias.when === undefined && paths.includes(alias.path)
+      assert.ok(!taken, `${alias.path} is a field of its own`)
+    }
+    const keys = all.map((alias) => `${alias.path} ${alias.when ?? ''}`)
+    assert.equal(new Set(keys).size, keys.length)
+  })
+
+  test(`the schema of ${kind.name} holds to the strict rules of draft 2020-12`, () => {
+    const ajv = new Ajv2020({ strict: true, strictTypes: false })
+    ajv.addVocabulary(['expected', 'sameAs'])
+    assert.doesNotThrow(() => ajv.compile(kind.schema))
+  })
+}
 
 test('blocks that are described elsewhere are described there', () => {
   const seen: string[] = []
@@ -52,26 +83,6 @@ test('blocks that are described elsewhere are described there', () => {
   assert.ok(seen.length > 0)
   for (const path of seen) assert.ok(rows.includes(path), path)
   for (const { from, to } of SAME_SHAPE) assert.ok(rows.includes(from) && rows.includes(to), `${from} ${to}`)
-})
-
-test('every row says where it comes from, whether it is enforced and what it means', () => {
-  for (const row of FIELDS) {
-    assert.ok(
-      row.source.length > 0 && row.source.every((one) => /^(?:00[0-4]|S\d{1,2})$/.test(one)),
-      row.path,
-    )
-    assert.ok(row.enforced.length > 2 && row.type !== '' && row.description.length > 2, row.path)
-  }
-})
-
-test('an alias is never the name of a field, and stands for one field only', () => {
-  const all = FIELDS.flatMap((row) => row.aliases)
-  for (const alias of all) {
-    const taken = alias.when === undefined && rows.includes(alias.path)
-    assert.ok(!taken, `${alias.path} is a field of its own`)
-  }
-  const keys = all.map((alias) => `${alias.path} ${alias.when ?? ''}`)
-  assert.equal(new Set(keys).size, keys.length)
 })
 
 test('S48: the aliases that the rules name are there', () => {
@@ -125,13 +136,14 @@ test('S48: the aliases that the rules name are there', () => {
   }
 })
 
-test('the schema holds to the strict rules of draft 2020-12', () => {
-  const ajv = new Ajv2020({ strict: true, strictTypes: false })
-  ajv.addVocabulary(['expected', 'sameAs'])
-  assert.doesNotThrow(() => ajv.compile(ToolSchema))
-})
-
 test('docs/reference/tool.md is what the table says', () => {
   assert.equal(readFileSync(TOOL_DOC, 'utf8'), renderToolDoc(), 'run: node scripts/tool-doc.ts')
   for (const path of rows) assert.ok(renderToolDoc().includes(`| \`${path}\` |`), path)
+})
+
+test('the reference pages of what governs are what the tables say', () => {
+  for (const { file, text, rows } of governancePages()) {
+    assert.equal(readFileSync(file, 'utf8'), text, 'run: node scripts/governance-doc.ts')
+    for (const row of rows) assert.ok(text.includes(`| \`${row.path}\` |`), row.path)
+  }
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { FIELDS } from '../../src/resource/field-table.ts'
+import { KINDS } from '../../src/resource/kinds.ts'
 import { formatProblem, type Manifests, readManifests } from '../../src/resource/manifest.ts'
 import { planApply } from '../../src/resource/plan-apply.ts'
 import { LOCAL } from './support.ts'
@@ -75,10 +75,12 @@ test('no text of YAML pieces makes the reader throw', () => {
   )
 })
 
+const ROWS = KINDS.flatMap((kind) => kind.fields.rows)
+
 /** Field names that mean something, at places where they may not belong, with values that may not fit. */
 const names = [
   ...new Set(
-    FIELDS.flatMap((row) => [row.path, ...row.aliases.map((alias) => alias.path)]).flatMap((path) =>
+    ROWS.flatMap((row) => [row.path, ...row.aliases.map((alias) => alias.path)]).flatMap((path) =>
       path.split(/[.[\]]+/),
     ),
   ),
@@ -105,12 +107,14 @@ const node = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value
 
+const kindName = fc.constantFrom(...KINDS.map((kind) => kind.name))
+
 test('no manifest of known words makes reading or resolving throw', () => {
   fc.assert(
-    fc.property(fc.dictionary(word, node, { maxKeys: 8 }), fc.boolean(), (spec, flat) => {
+    fc.property(fc.dictionary(word, node, { maxKeys: 8 }), fc.boolean(), kindName, (spec, flat, kind) => {
       const document = flat
         ? { toolId: 'x', ...spec }
-        : { apiVersion: 'writ.dev/v1', kind: 'Tool', metadata: { name: 'x' }, spec }
+        : { apiVersion: 'writ.dev/v1', kind, metadata: { name: 'x' }, spec }
       const text = stringify(document)
       assertSane(text, readManifests(text, 'f'))
     }),
@@ -120,19 +124,20 @@ test('no manifest of known words makes reading or resolving throw', () => {
 
 test('no value of one field makes reading or resolving throw', () => {
   const leaf = fc.constantFrom(
-    ...FIELDS.filter((row) => row.path.startsWith('spec.') && !/[*[]/.test(row.path)),
+    ...KINDS.flatMap((kind) => kind.fields.rows.map((row) => ({ kind: kind.name, path: row.path }))).filter(
+      ({ path }) => path.startsWith('spec.') && !path.includes('*'),
+    ),
   )
   fc.assert(
-    fc.property(leaf, node, (row, value) => {
-      const spec: Record<string, unknown> = {}
-      const [, ...path] = row.path.split('.')
-      const last = path.pop() as string
-      let at = spec
-      for (const name of path) at = at[name] = {} as Record<string, unknown>
-      at[last] = value
-      const text = JSON.stringify({ apiVersion: 'writ.dev/v1', kind: 'Tool', metadata: { name: 'x' }, spec })
+    fc.property(leaf, node, ({ kind, path }, value) => {
+      const [, ...segments] = path.replaceAll('[]', '.[]').split('.')
+      const spec = segments.reduceRight<unknown>(
+        (inner, name) => (name === '[]' ? [inner] : { [name]: inner }),
+        value,
+      )
+      const text = JSON.stringify({ apiVersion: 'writ.dev/v1', kind, metadata: { name: 'x' }, spec })
       assertSane(text, readManifests(text, 'f'))
     }),
-    { numRuns: 600 },
+    { numRuns: 900 },
   )
 })

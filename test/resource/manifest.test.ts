@@ -43,14 +43,14 @@ test('unknown and missing kinds and versions are said at their place', () => {
     "tool.yaml:2:7: error: kind: 'Tol' is not known. Fix: did you mean Tool?",
   ])
   assert.deepEqual(problemsOf('apiVersion: writ.dev/v1\nkind: Secret\n'), [
-    "tool.yaml:2:7: error: kind: 'Secret' is not known. Fix: use one of Tool",
+    "tool.yaml:2:7: error: kind: 'Secret' is not known. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy",
   ])
   assert.deepEqual(problemsOf('kind: [Tool]\napiVersion: 1\n'), [
-    'tool.yaml:1:7: error: kind: must be text. Fix: use one of Tool',
+    'tool.yaml:1:7: error: kind: must be text. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy',
     'tool.yaml:2:13: error: apiVersion: must be text. Fix: write apiVersion: writ.dev/v1',
   ])
   assert.deepEqual(problemsOf('metadata: {name: x}\nspec: {}\n'), [
-    'tool.yaml:1:1: error: kind: is missing. Fix: add kind: Tool',
+    'tool.yaml:1:1: error: kind: is missing. Fix: add kind: Tool, or another one of AgentRole, ToolPermission, AgentPolicy',
     'tool.yaml:1:1: error: apiVersion: is missing. Fix: add apiVersion: writ.dev/v1',
   ])
 })
@@ -197,7 +197,9 @@ test('bearer_token is read as bearer, with a warning', () => {
   assert.deepEqual(problemsOf(text), [
     'tool.yaml:6:19: warning: spec.auth.profile: bearer_token is read as bearer. Fix: write profile: bearer',
   ])
-  assert.equal(readManifests(text, 'x').documents[0]?.manifest.spec.auth?.profile, 'bearer')
+  assert.deepEqual(readManifests(text, 'x').documents[0]?.manifest.spec, {
+    auth: { profile: 'bearer', secretRef: 'a' },
+  })
 })
 
 test('a document knows where each field was written, aliases included', () => {
@@ -219,7 +221,9 @@ test('a value that is no text is read by the same rules', () => {
     metadata: { name: 'x' },
     spec: { timeoutSeconds: 2 },
   }
-  assert.equal(readManifestValue(good, 'row').documents[0]?.manifest.spec.runtime?.timeout, '2s')
+  assert.deepEqual(readManifestValue(good, 'row').documents[0]?.manifest.spec, {
+    runtime: { timeout: '2s' },
+  })
   assert.deepEqual(readManifestValue({ ...good, extra: 1 }, 'row').problems.map(formatProblem), [
     'row:1:1: error: extra: is not a known field. Fix: remove it; known here: apiVersion, kind, metadata, spec, status',
   ])

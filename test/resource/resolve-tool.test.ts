@@ -45,6 +45,7 @@ test('the defaults of 002 and of the rules are applied', () => {
     limits: { inputBytes: 1_048_576, outputBytes: 4_194_304 },
     auditStrict: false,
     auditFields: [],
+    approval: { quorum: 1, ttlMs: 600_000 },
     unenforced: [],
   })
   assert.deepEqual(operations, {

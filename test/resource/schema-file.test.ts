@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatProblem, readManifests } from '../../src/resource/manifest.ts'
+import type { ToolSpec } from '../../src/resource/tool.ts'
 
 const CONTRACT =
   'tool_id: search\nschema:\n  request: schema/request.json\n  response: schema/response.json\n'
@@ -13,7 +14,11 @@ function read(text: string, files: Readonly<Record<string, string>>) {
       return files[name]
     },
   })
-  return { spec: documents[0]?.manifest.spec, problems: problems.map(formatProblem), asked }
+  return {
+    spec: documents[0]?.manifest.spec as ToolSpec | undefined,
+    problems: problems.map(formatProblem),
+    asked,
+  }
 }
 
 test('004: of an envelope schema the part of the tool is taken, from its own file', () => {
@@ -79,5 +84,5 @@ test('a manifest reads nothing outside of its own folder', () => {
 test('without files to read, the names stay', () => {
   const { documents, problems } = readManifests(CONTRACT, 'tool.yaml')
   assert.deepEqual(problems, [])
-  assert.equal(documents[0]?.manifest.spec.input_schema, 'schema/request.json')
+  assert.equal((documents[0]?.manifest.spec as ToolSpec | undefined)?.input_schema, 'schema/request.json')
 })

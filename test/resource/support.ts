@@ -1,6 +1,6 @@
 // What the tests of manifests share: short ways to a document, a resolution and a plan.
 import assert from 'node:assert/strict'
-import { formatProblem, type ManifestDocument, readManifests } from '../../src/resource/manifest.ts'
+import { formatProblem, isOfKind, type ManifestDocument, readManifests } from '../../src/resource/manifest.ts'
 import { formatPath } from '../../src/resource/problem.ts'
 import { type ResolveOptions, resolveTool, type ToolResolution } from '../../src/resource/resolve-tool.ts'
 import type { ResolvedOperation, ResolvedTool } from '../../src/resource/resolved-tool.ts'
@@ -80,9 +80,11 @@ export function problemsOf(text: string | Uint8Array, file = 'tool.yaml'): strin
 }
 
 /** The only document of a text without problems. */
-export function documentOf(text: string): ManifestDocument {
+export function documentOf(text: string): ManifestDocument<ToolManifest> {
   const { documents, problems } = readManifests(text, 'tool.yaml')
   assert.deepEqual(problems.map(formatProblem), [])
   assert.equal(documents.length, 1)
-  return documents[0] as ManifestDocument
+  const [document] = documents
+  assert.ok(isOfKind(document, 'Tool'))
+  return document
 }

@@ -25,7 +25,7 @@ describe('the audit of a server', () => {
     assert.equal(headers['content-type'], 'application/x-ndjson; charset=utf-8')
     const { ok, faults, records, checkpoints } = await verify(lines)
     assert.deepEqual(faults, [])
-    assert.ok(ok && records > 8 && checkpoints === 2, `${records} records, ${checkpoints} checkpoints`)
+    assert.ok(ok && records > 8 && checkpoints >= 2, `${records} records, ${checkpoints} checkpoints`)
   })
 
   it('S40: no payload is in it', () => {

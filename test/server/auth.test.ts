@@ -6,6 +6,7 @@ import { createAdminTokenAuth } from '../../src/server/index.ts'
 import { type Harness, startHarness, TOKEN } from './harness.ts'
 
 const TEAM = 'team-token'
+const AWAY = 'token-of-an-issuer-that-is-away'
 const team: Caller = createCaller({
   actor: 'agent-1',
   namespace: 'default',
@@ -15,7 +16,12 @@ const admin = createAdminTokenAuth(TOKEN)
 
 let h: Harness
 before(async () => {
-  h = await startHarness({ authenticate: (token) => (token === TEAM ? team : admin(token)) })
+  h = await startHarness({
+    async authenticate(token) {
+      if (token === AWAY) return { refused: 'unavailable', detail: 'the issuer of-canary is away' }
+      return token === TEAM ? { caller: team } : admin(token)
+    },
+  })
 })
 after(() => h.close())
 
@@ -42,6 +48,11 @@ const PROTECTED = [
   ['DELETE', '/v1/tools/echo'],
   ['POST', '/v1/apply'],
   ['POST', '/v1/explain'],
+  ['GET', '/v1/whoami'],
+  ['POST', '/v1/tokens'],
+  ['POST', '/v1/tokens/revoke'],
+  ['POST', '/v1/tokens/rotate'],
+  ['DELETE', '/v1/tokens/019a0000-0000-7000-8000-000000000001'],
 ] as const
 
 test('without a valid token every protected route is 401 in the v1 envelope, before its body is read', async () => {
@@ -71,12 +82,26 @@ test('RFC 6750: only a token that was presented is called invalid', async () => 
   const none = await h.request('GET', '/v1/calls', { token: null })
   assert.equal(none.headers['www-authenticate'], 'Bearer realm="writ"')
   const wrong = await h.request('GET', '/v1/calls', { token: 'wrong' })
-  assert.equal(wrong.headers['www-authenticate'], 'Bearer realm="writ", error="invalid_token"')
+  assert.match(
+    String(wrong.headers['www-authenticate']),
+    /^Bearer realm="writ", error="invalid_token", error_description="[^"]+"$/,
+  )
 })
 
 test('S40: requests without a valid token are counted', async () => {
   await h.request('GET', '/v1/calls', { token: 'wrong' })
   assert.match(await h.metrics.render(), /writ_requests_refused_total\{failure="unauthenticated"\} [1-9]/)
+})
+
+test('S42: where nobody can tell whether a token is valid, that is an error to retry and no denial', async () => {
+  const reply = await h.request('GET', '/v1/calls', { token: AWAY })
+  assert.equal(reply.status, 503)
+  assert.equal(reply.body.error.details.failure, 'policy-unavailable')
+  assert.equal(reply.body.error.retryable, true)
+  assert.equal(reply.headers['retry-after'], '1')
+  assert.equal(reply.headers['www-authenticate'], undefined)
+  assert.equal(reply.text.includes('canary'), false)
+  assert.match(await h.metrics.render(), /writ_tokens_refused_total\{reason="unavailable"\} 1/)
 })
 
 test('the word Bearer is read in any case', async () => {
@@ -87,10 +112,11 @@ test('the word Bearer is read in any case', async () => {
   assert.equal(reply.status, 200)
 })
 
-test('the admin token authenticates itself and nothing near it', () => {
-  assert.equal(admin(TOKEN)?.admin, true)
+test('the admin token authenticates itself and nothing near it', async () => {
+  const found = await admin(TOKEN)
+  assert.equal('caller' in found && found.caller.admin, true)
   for (const other of [undefined, '', 'x', TOKEN.slice(1), `${TOKEN} `, TOKEN.toUpperCase()])
-    assert.equal(admin(other), undefined)
+    assert.equal('caller' in (await admin(other)), false)
   assert.throws(() => createAdminTokenAuth(''))
 })
 

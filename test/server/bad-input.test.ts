@@ -291,7 +291,7 @@ test('an expectation that is not known is ignored', async () => {
 
 test('a path that cannot be decoded, or is too long, is refused in our words', async () => {
   assertRefusal(await h.request('GET', '/v1/calls/%zz'), 400, 'envelope-invalid')
-  const long = await h.request('GET', `/v1/tools/${'a'.repeat(300)}`)
+  const long = await h.request('GET', `/v1/tools/${'a'.repeat(3000)}`)
   assertRefusal(long, 414, 'envelope-invalid')
   assert.equal(long.headers['cache-control'], 'no-store')
 })
@@ -302,6 +302,7 @@ test('a fault of ours shows nothing of the inside', async () => {
       contentType: 'text/plain',
       render: () => Promise.reject(new Error('secret of /etc/passwd')),
       refused: () => {},
+      tokenRefused: () => {},
     },
   })
   try {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isUuid } from '../../src/util/uuid.ts'
+import { until } from '../pipeline/until.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 let h: Harness
@@ -228,6 +229,38 @@ test('S8: a call that waits for approval is 202 in its dialect, with a Location'
   assert.equal(reply.headers.location, `/v1/calls/${reply.headers['writ-call-id']}`)
   const found = await h.request('GET', String(reply.headers.location))
   assert.equal(found.body.state, 'awaiting-approval')
+})
+
+test('S45: whoever asked to wait hears the end of a call that people have to decide about, in its dialect', async () => {
+  const tool = { name: 'pay' }
+  const body = { request_id: uuid4(), tool, input: { amount: 700 } }
+  const waiting = h.request('POST', '/v1/calls', { body, headers: { prefer: 'wait=20' } })
+  const ann = h.runtime.as({
+    actor: 'ann',
+    kind: 'person',
+    permissions: ['approval:read', 'approval:decide'],
+  })
+  const found = async () =>
+    (await ann.listApprovals({ limit: 10, states: ['pending'] })).find(
+      (one) => one.requestId === body.request_id,
+    )
+  const { id, callId } = await until(found)
+  const shown = h.request('GET', `/v1/calls/${callId}?wait=20`)
+  assert.equal((await ann.approve(id)).kind, 'ok')
+  const reply = await waiting
+  assert.deepEqual([reply.status, reply.body.status], [200, 'ok'], reply.text)
+  assert.equal((await shown).body.state, 'succeeded')
+
+  const refused = { request_id: uuid4(), tool, input: { amount: 800 } }
+  const second = h.request('POST', '/v1/calls', { body: refused, headers: { prefer: 'wait=20' } })
+  const next = await until(async () =>
+    (await ann.listApprovals({ limit: 10, states: ['pending'] })).find(
+      (one) => one.requestId === refused.request_id,
+    ),
+  )
+  assert.equal((await ann.deny(next.id, { reason: 'no' })).kind, 'ok')
+  const denied = await second
+  assert.deepEqual([denied.status, denied.body.error.code], [403, 'approval_denied'])
 })
 
 test('S11: a caller that hangs up ends a read-only call', async () => {

@@ -1,4 +1,5 @@
 // A server whose tools prepare, lose their answers, can be undone, and keep or break what they say about repeats.
+import assert from 'node:assert/strict'
 import { type Caller, createCaller, defineTool, ToolError } from '../../src/index.ts'
 import { createAdminTokenAuth } from '../../src/server/index.ts'
 import { type Harness, startHarness, TOKEN } from './harness.ts'
@@ -17,9 +18,16 @@ const CALLS = ['reserve', 'mail', 'asked', 'lost', 'book', 'keyed', 'fickle', 'p
 const CALLERS: Readonly<Record<string, Caller>> = {
   [ALICE]: createCaller({ actor: 'alice', permissions: CALLS }),
   [BOB]: createCaller({ actor: 'bob', permissions: CALLS }),
-  [CLERK]: createCaller({ actor: 'alice', permissions: [...CALLS, 'call:settle'] }),
+  // By a role, as everybody has it who shows a token.
+  [CLERK]: createCaller({ actor: 'alice', roles: ['clerk'], permissions: CALLS }),
   [ELSEWHERE]: createCaller({ actor: 'alice', namespace: 'other', permissions: [...CALLS, 'call:settle'] }),
 }
+
+const CLERK_ROLE = `apiVersion: writ.dev/v1
+kind: AgentRole
+metadata: {name: clerk}
+spec: {permissions: ['call:settle']}
+`
 
 export interface EffectHarness extends Harness {
   /** What the tools did, in order. */
@@ -31,8 +39,13 @@ export interface EffectHarness extends Harness {
 export async function startEffectHarness(): Promise<EffectHarness> {
   const admin = createAdminTokenAuth(TOKEN)
   const harness = await startHarness({
-    authenticate: (token) => CALLERS[token ?? ''] ?? admin(token),
+    async authenticate(token) {
+      const caller = CALLERS[token ?? '']
+      return caller === undefined ? admin(token) : { caller }
+    },
   })
+  const role = await harness.runtime.resources.apply([{ text: CLERK_ROLE, file: 'clerk.yaml' }])
+  assert.ok(role.ok, JSON.stringify(role.problems))
   const log: string[] = []
   const moods: EffectHarness['moods'] = { confirm: 'ok', cancel: 'ok', status: 'running' }
   const write = { class: 'external-communication', determinism: 'side_effectful' } as const

@@ -2,15 +2,19 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { Agent, request } from 'undici'
+import { createTokenKeys } from '../../src/identity/key-file.ts'
+import { createIsRevoked } from '../../src/identity/revoked.ts'
 import { createRuntime, defineTool, type NativeToolDefinition, type Runtime } from '../../src/index.ts'
 import {
-  createAdminTokenAuth,
+  createAuthenticator,
   createServer,
+  createTokenDoor,
   type Server,
   type ServerOptions,
 } from '../../src/server/index.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
+import type { World } from '../../src/util/world.ts'
 
 export const TOKEN = 'test-token-0123456789-0123456789'
 
@@ -136,7 +140,7 @@ export async function startHarness(options: Partial<ServerOptions> = {}): Promis
     runtime,
     world,
     metrics,
-    authenticate: createAdminTokenAuth(TOKEN),
+    ...identityOf(runtime, world),
     logger: { error: (fields: object) => logged.push(fields as { err: unknown }), warn: () => {} } as never,
     host: '127.0.0.1',
     port: 0,
@@ -212,6 +216,26 @@ export async function startHarness(options: Partial<ServerOptions> = {}): Promis
     },
   }
   return harness
+}
+
+/** The admin's token, and tokens of keys that end with the server. */
+function identityOf(runtime: Runtime, world: World) {
+  const own = { keys: createTokenKeys(world), audience: 'writ' }
+  return {
+    authenticate: createAuthenticator({
+      world,
+      adminToken: TOKEN,
+      own,
+      isRevoked: createIsRevoked(runtime.stops),
+    }),
+    tokens: createTokenDoor({
+      ...own,
+      world,
+      held: (caller) => runtime.held(caller),
+      record: (namespace, type, body) => runtime.record(namespace, type, body),
+      stops: runtime.stops,
+    }),
+  }
 }
 
 export interface RawSocket {

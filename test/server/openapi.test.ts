@@ -17,7 +17,7 @@ before(async () => {
 after(() => h.close())
 
 /** What is said with the path alone. */
-const BODILESS = /\/(?:cancel|rollback|compensate|complete)$/
+const BODILESS = /\/(?:cancel|rollback|compensate|complete|tokens\/rotate)$/
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
 interface Operation {
@@ -184,7 +184,7 @@ test('what the server answers is valid by the document', async () => {
   check('v1-response', (await h.request('GET', '/nope')).body)
   check('v1-response', (await h.request('GET', '/v1/calls', { token: null })).body)
   check('readiness', (await h.request('GET', '/readyz')).body)
-  check('resource-list', (await h.request('GET', '/v1/tools')).body)
+  check('tool-list', (await h.request('GET', '/v1/tools')).body)
   check(
     'explanation',
     (await h.request('POST', '/v1/explain', { body: { request_id: 'e', tool: { name: 'echo' } } })).body,

@@ -1,7 +1,9 @@
 // Rows for the store tests: whole and valid, with what a case cares about put over them.
 
 import { getGlobalDispatcher } from 'undici'
+import type { Approval } from '../../src/contract/approval.ts'
 import type { CallRecord } from '../../src/contract/call.ts'
+import type { Spend } from '../../src/contract/decision.ts'
 import { ENTRY_STATES, type Entry, type EntryState } from '../../src/contract/entry.ts'
 import type { Saga } from '../../src/contract/saga.ts'
 import { TRANSITIONS } from '../../src/contract/transitions.ts'
@@ -121,6 +123,49 @@ export function makeSaga(world: World, over: Partial<Saga> = {}): Saga {
     createdAt: 1_000,
     ...over,
   }
+}
+
+export function makeApproval(world: World, over: Partial<Approval> = {}): Approval {
+  return {
+    namespace: 'default',
+    id: world.id(),
+    state: 'pending',
+    revision: 1,
+    entryId: 'entry-1',
+    callId: 'call-1',
+    requestId: 'request-1',
+    requester: 'agent',
+    requesterKind: 'agent',
+    binding: {
+      tool: 'mail',
+      version: '1.2.3',
+      digest: 'sha256:00',
+      operation: 'send',
+      payloadHash: 'aa',
+      policyVersion: 'p-1',
+      limits: { timeoutMs: 1_000, maxAttempts: 3 },
+    },
+    operationClasses: ['write'],
+    riskLevel: 'high',
+    effectClass: 'irreversible',
+    readOnly: false,
+    reasons: ['it sends \u{1f600} \u0000 "quoted"'],
+    rules: [{ policyId: 'AgentPolicy/mail', policyVersion: '1', rule: 'rules[0]' }],
+    needs: [{ role: 'lead', quorum: 2 }],
+    shown: { inline: { to: 'a@example.com', text: '***' } },
+    asked: { inline: { to: 'a@example.com', text: '***', limit: 9 } },
+    decisions: [],
+    delegations: [],
+    usedLinks: [],
+    createdAt: 1_000,
+    expiresAt: 601_000,
+    ...over,
+  }
+}
+
+export function makeSpend(over: Partial<Spend> = {}): Spend {
+  const amount = over.amount ?? 40
+  return { budget: 'mail#0', subject: 'agent', from: 0, until: 86_400_000, max: 100, ...over, amount }
 }
 
 export function makeCheckpoint(number: number, over: Partial<CheckpointRow> = {}): CheckpointRow {

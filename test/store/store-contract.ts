@@ -7,12 +7,16 @@
 // - Time passes by `pass`, which moves the store's clock for leases and timers. An engine whose clock cannot be moved
 //   (a database server's) moves what is kept the other way: due times and lease ends, back by as much. So cases look at
 //   how long something takes (`nextIn`), with some seconds of room, and never at `dueAt` itself.
-// - In a write the saga is looked at before the entry; a key before an identity; a conflict before an illegal move.
+// - In a write the saga is looked at before the entry; a key before an identity; a conflict before an illegal move. After
+//   the entry come stops, then the approval, and budgets at last.
 // - Adopted entries and calls come oldest first; claimed timers by due time, then namespace, kind, subject.
-// - Erasing takes `request` with payload and outcome; `saga` stays.
+// - Erasing takes `request` and `narrowed` with payload and outcome; `saga` stays. What people were shown goes with it, and
+//   the approvals of an entry are forgotten with it.
 // - A pruned chain grows on from where it was, also when no link of it is left; and the next life names its true end.
 import type { Store } from '../../src/store/store.ts'
 import type { World } from '../../src/util/world.ts'
+import { approvalCases } from './case/approval-cases.ts'
+import { budgetCases } from './case/budget-cases.ts'
 import { callCases } from './case/call-cases.ts'
 import { chainCases } from './case/chain-cases.ts'
 import { entryCases } from './case/entry-cases.ts'
@@ -24,6 +28,7 @@ import { moveCases } from './case/move-cases.ts'
 import { resourceCases } from './case/resource-cases.ts'
 import { retentionCases } from './case/retention-cases.ts'
 import { sagaCases } from './case/saga-cases.ts'
+import { stopCases } from './case/stop-cases.ts'
 import { timerCases } from './case/timer-cases.ts'
 
 export interface OpenOptions {
@@ -80,4 +85,7 @@ export const storeCases: readonly StoreCase[] = [
   ...evidenceCases,
   ...chainCases,
   ...retentionCases,
+  ...approvalCases,
+  ...budgetCases,
+  ...stopCases,
 ]

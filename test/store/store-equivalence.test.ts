@@ -30,6 +30,7 @@ import {
   pathTo,
   SCOPE,
 } from './fixture.ts'
+import { governedRows, governedWrite, stopChange } from './governed-write.ts'
 
 const world = { ...newLife(), clock: { now: () => 5_000, monotonic: () => 0 } }
 const epochs = ['first', 'second']
@@ -47,6 +48,7 @@ const paths = fc.oneof(
 )
 const key = fc.constantFrom('k1', 'k2', 'k3')
 const time = fc.integer({ min: 1, max: 6 })
+const NARROWED = { payload: { inline: { to: 'b@example.com' } }, hash: 'cc' }
 
 const insert = fc
   .record({
@@ -60,15 +62,17 @@ const insert = fc
     epoch: fc.constantFrom(...epochs, 'nobody'),
     saga: fc.option(fc.constantFrom('s1', 's2'), { nil: undefined }),
     request: fc.option(fc.constant({ agent: 'planner' }), { nil: undefined }),
+    narrowed: fc.option(fc.constant(NARROWED), { nil: undefined }),
     uniqueSince: fc.option(time, { nil: undefined }),
   })
-  .map(({ identity, settledAt, uniqueSince, saga: member, request, ...rest }): LedgerWrite => {
+  .map(({ identity, settledAt, uniqueSince, saga: member, request, narrowed, ...rest }): LedgerWrite => {
     const entry = makeEntry(world, {
       ...rest,
       callId: 'call',
       ...(identity === undefined ? {} : { identity }),
       ...(member === undefined ? {} : { saga: member }),
       ...(request === undefined ? {} : { request }),
+      ...(narrowed === undefined ? {} : { narrowed }),
       ...(settledAt === undefined ? {} : { settledAt, outcome: OUTCOME }),
     })
     return {
@@ -85,13 +89,15 @@ const update = fc
     path: paths,
     settledAt: fc.option(time, { nil: undefined }),
     attempts: fc.option(fc.nat(3), { nil: undefined }),
+    narrowed: fc.option(fc.constant({ ...NARROWED, hash: 'dd' }), { nil: undefined }),
     identityAt: fc.option(time, { nil: undefined }),
     cancelRequested: fc.option(fc.boolean(), { nil: undefined }),
   })
-  .map(({ settledAt, attempts, identityAt, cancelRequested, ...rest }): LedgerWrite => {
+  .map(({ settledAt, attempts, identityAt, cancelRequested, narrowed, ...rest }): LedgerWrite => {
     const set = {
       ...(settledAt === undefined ? {} : { settledAt, outcome: OUTCOME }),
       ...(attempts === undefined ? {} : { attempts }),
+      ...(narrowed === undefined ? {} : { narrowed }),
       ...(identityAt === undefined ? {} : { identityAt }),
       ...(cancelRequested === undefined ? {} : { cancelRequested }),
     }
@@ -176,10 +182,11 @@ const write = fc
     timers: fc.option(fc.array(timer, { minLength: 1, maxLength: 3 }), { nil: undefined }),
     saga: fc.option(saga, { nil: undefined }),
     openSaga: fc.option(sagaId, { nil: undefined, freq: 4 }),
+    govern: governedWrite(ids),
   })
   .map(
-    ({ main, timers, saga: one, openSaga }): LedgerWrite => ({
-      ...main,
+    ({ main, timers, saga: one, openSaga, govern }): LedgerWrite => ({
+      ...govern('default', main),
       ...(timers === undefined ? {} : { timers }),
       ...(one === undefined ? {} : { saga: one }),
       ...(openSaga === undefined ? {} : { openSaga }),
@@ -218,6 +225,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   step(2, 'apply', fc.array(change, { maxLength: 3 }), (store, changes) =>
     store.resources.apply('default', changes, 7, [makeEvidence('apply')]),
+  ),
+  step(2, 'stop', fc.tuple(fc.constantFrom('default', '*'), stopChange), (store, [namespace, one]) =>
+    store.resources.apply(namespace, [one], 7, []),
   ),
   step(1, 'erase', time, (store, before) => store.entries.erase(before, 100)),
   step(1, 'forget', time, (store, before) => store.entries.forget(before, 100)),
@@ -270,6 +280,7 @@ async function everything(store: Store): Promise<unknown> {
     epochs: await store.evidence.epochs(),
     checkpoints: await store.evidence.checkpoints(1, 10),
     evidence: await store.evidence.forCall('default', 'k1'),
+    governed: await governedRows(store, 'default'),
   }
 }
 

@@ -223,11 +223,22 @@ test('failed timers, ended lives and a database that is away are there, from the
   assert.equal(value(before, 'writ_lives_ended_total'), 0)
   assert.equal(value(before, 'writ_store_away'), 0)
   events.emit('timer:failed', { namespace: 'default', kind: 'reconcile', subject: 'e', error: 'x' })
+  const about = {
+    namespace: 'default',
+    approval_id: 'a',
+    event: 'approval.requested',
+    channel: 'ops',
+    why: 'x',
+  }
+  events.emit('notify:failed', { ...about, retry_in_ms: 5 })
+  events.emit('notify:failed', { ...about, retry_in_ms: null })
   events.emit('life:ended', { epoch: 'a' })
   events.emit('life:ended', { epoch: 'b' })
   events.emit('store:away', { message: 'gone' })
   const text = await metrics.render()
   assert.equal(value(text, 'writ_timers_failed_total', { kind: 'reconcile' }), 1)
+  for (const given_up of ['true', 'false'])
+    assert.equal(value(text, 'writ_notifications_failed_total', { channel: 'ops', given_up }), 1)
   assert.equal(value(text, 'writ_lives_ended_total'), 2)
   assert.equal(value(text, 'writ_store_away'), 1)
   events.emit('store:back', { away_ms: 5 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/util/json.ts'
-import { runtimeWith } from '../pipeline/harness.ts'
+import { EVERYTHING, runtimeWith } from '../pipeline/harness.ts'
 import { listenHttp, type Received, sendJson } from './tool-peer.ts'
 
 const CALL_ID = '7f1c1a52-3c0c-4b8e-9d57-0b6f6f2f9a11'
@@ -20,7 +20,8 @@ async function toldBy(t: TestContext, request: (origin: string) => JsonObject) {
     })
   })
   t.after(() => peer.close())
-  const { runtime, door } = await runtimeWith(t, [])
+  const { runtime } = await runtimeWith(t, [])
+  const door = runtime.as({ actor: 'agent-a', agents: ['agent://*'], permissions: EVERYTHING })
   const text = `
 apiVersion: writ.dev/v1
 kind: Tool

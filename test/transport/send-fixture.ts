@@ -48,6 +48,7 @@ export function makeTool(
     limits: { inputBytes: 1_048_576, outputBytes: 1_048_576 },
     auditStrict: false,
     auditFields: [],
+    approval: { quorum: 1, ttlMs: 600_000 },
     operations: { [operation.name]: operation },
     unenforced: [],
     ...overrides,

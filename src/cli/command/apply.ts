@@ -1,5 +1,6 @@
 // writ apply: makes the resources of a server what manifests declare.
 import type { ResourceDiff } from '../../client/api.ts'
+import { kindNamed } from '../../resource/kinds.ts'
 import { applyManifests, renderDiff } from '../apply-manifests.ts'
 import { EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
@@ -37,7 +38,8 @@ export const command = defineCommand({
 })
 
 function sentence({ kind, namespace, name, version, action }: ResourceDiff, dryRun: boolean): string {
-  const what = `${kind} ${namespace}/${name} ${version}`
+  const shown = kindNamed(kind)?.versioned === false ? '' : ` ${version}`
+  const what = `${kind} ${namespace}/${name}${shown}`
   if (action === 'unchanged') return `${what} unchanged`
   const verb = action === 'create' ? 'created' : 'updated'
   return dryRun ? `${what} would be ${verb}` : `${what} ${verb}`

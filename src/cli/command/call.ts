@@ -142,7 +142,12 @@ function tell(terminal: Terminal, reply: CallReply, fix: string | undefined): vo
       terminal.err(`  ${clean(line)}\n`)
     const mend = fix ?? failure.fix
     if (mend !== '') terminal.err(`Fix: ${clean(mend)}\n`)
-    if (state === 'reconciling' || failure.details.asking === true) {
+    if (state === 'awaiting-approval' && reply.callId !== undefined) {
+      const approval = failure.details.approval_id
+      if (typeof approval === 'string')
+        terminal.err(`See what is asked: writ approvals show ${clean(approval)}\n`)
+      terminal.err(`Wait for it: writ calls ${reply.callId} --wait 300s\n`)
+    } else if (state === 'reconciling' || failure.details.asking === true) {
       if (reply.callId !== undefined) terminal.err(`Wait for it: writ calls ${reply.callId} --wait 60s\n`)
     } else if (state === 'unknown' && reply.callId !== undefined)
       terminal.err(`When you know: writ calls settle ${reply.callId} --as done|not-done --reason TEXT\n`)

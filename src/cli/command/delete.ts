@@ -1,37 +1,46 @@
-// writ delete tool: takes a tool, or one version of it, away from a server.
+// writ delete: takes a resource, or one version of a tool, away from a server.
 import { EXIT } from '../cli-error.ts'
 import { defineCommand, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { KIND_WORDS, kindOf, wordOf } from '../kind-arg.ts'
 import { withProgress } from '../progress.ts'
-import { namingTool } from '../suggest-tool.ts'
+import { namingResource } from '../suggest-tool.ts'
+import { refuseVersion } from '../version-flag.ts'
 
 export const command = defineCommand({
   name: 'delete',
-  summary: 'Delete a tool',
-  details: ['Calls under way go on with the version they are pinned to.'],
+  summary: 'Delete a tool, role, permission or policy',
+  details: [
+    'Calls under way go on with the version of the tool that they are pinned to. A role that something else names is not deleted.',
+  ],
   args: [
-    { name: 'what', description: 'What to delete.', values: ['tool'] },
-    { name: 'name', description: 'The name of the tool.' },
+    { name: 'what', description: 'What to delete.', values: KIND_WORDS },
+    { name: 'name', description: 'Its name.' },
   ],
   flags: {
     version: {
       type: 'string',
-      description: 'An exact version; every version when absent.',
+      description: 'Of a tool: an exact version; every version when absent.',
       placeholder: 'VERSION',
     },
     ...SERVER_FLAGS,
   },
-  examples: [{ line: 'writ delete tool weather --version 1.0.0', does: 'Delete one version' }],
+  examples: [
+    { line: 'writ delete tool weather --version 1.0.0', does: 'Delete one version' },
+    { line: 'writ delete agent-policy night-shift', does: 'Delete a policy' },
+  ],
   async run({ flags, args, terminal }) {
     const { version } = flags
+    const kind = kindOf(args.what)
+    refuseVersion(kind, version)
     await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'deleting', () =>
-        namingTool(client, args.name, () =>
-          client.deleteTool(args.name, version === undefined ? {} : { version }),
+        namingResource(client, kind.plural, args.name, () =>
+          client.deleteResource(kind.plural, args.name, version === undefined ? {} : { version }),
         ),
       ),
     )
-    terminal.out(`tool ${args.name}${version === undefined ? '' : ` ${version}`} deleted\n`)
+    terminal.out(`${wordOf(kind)} ${args.name}${version === undefined ? '' : ` ${version}`} deleted\n`)
     return EXIT.ok
   },
 })

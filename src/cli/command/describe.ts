@@ -1,41 +1,58 @@
-// writ describe tool: everything a server knows of one tool.
+// writ describe: everything a server knows of one resource.
 import { stringify } from 'yaml'
 import type { Resource } from '../../client/api.ts'
 import { EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { KIND_WORDS, kindOf, wordOf } from '../kind-arg.ts'
 import { clean, printResult, renderFields, renderTable, styleOf } from '../print.ts'
 import { withProgress } from '../progress.ts'
 import { textOf, versionOf } from '../resource-text.ts'
-import { namingTool } from '../suggest-tool.ts'
+import { namingResource } from '../suggest-tool.ts'
+import { refuseVersion } from '../version-flag.ts'
 
 const RECENT = 5
 
 export const command = defineCommand({
   name: 'describe',
-  summary: 'Show everything about one tool',
+  summary: 'Show everything about one tool, role, permission or policy',
   details: [
-    "With -o json or -o yaml the result is a report: the tool, its versions and its last calls. It is no manifest; 'writ get tools NAME -o yaml' prints manifests.",
+    "With -o json or -o yaml the result is a report: the resource, and for a tool its versions and its last calls. It is no manifest; 'writ get tools NAME -o yaml' prints manifests.",
   ],
   args: [
-    { name: 'what', description: 'What to show.', values: ['tool'] },
-    { name: 'name', description: 'The name of the tool.' },
+    { name: 'what', description: 'What to show.', values: KIND_WORDS },
+    { name: 'name', description: 'Its name.' },
   ],
   flags: {
     version: {
       type: 'string',
-      description: 'An exact version; the highest when absent.',
+      description: 'Of a tool: an exact version; the highest when absent.',
       placeholder: 'VERSION',
     },
     ...OUTPUT_FLAG,
     ...SERVER_FLAGS,
   },
-  examples: [{ line: 'writ describe tool weather', does: 'What is declared, and the last calls' }],
+  examples: [
+    { line: 'writ describe tool weather', does: 'What is declared, and the last calls' },
+    { line: 'writ describe agent-role reader', does: 'What a role permits' },
+  ],
   async run({ flags, args, terminal }) {
     const { version } = flags
+    const kind = kindOf(args.what)
+    refuseVersion(kind, version)
+    if (kind.name !== 'Tool') {
+      const resource = await withClient(terminal, flags, (client) =>
+        withProgress(terminal, `asking for the ${wordOf(kind)}`, () =>
+          namingResource(client, kind.plural, args.name, () => client.getResource(kind.plural, args.name)),
+        ),
+      )
+      if (flags.output === 'yaml') terminal.out(reportNote(kind.plural, args.name))
+      await printResult(terminal, flags.output, { resource }, () => renderResource(resource))
+      return EXIT.ok
+    }
     const { tool, all, calls } = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the tool', async () => {
-        const tool = await namingTool(client, args.name, () =>
+        const tool = await namingResource(client, kind.plural, args.name, () =>
           client.getTool(args.name, version === undefined ? {} : { version }),
         )
         const [all, { calls }] = await Promise.all([
@@ -46,8 +63,7 @@ export const command = defineCommand({
       }),
     )
     const versions = all.map(versionOf)
-    if (flags.output === 'yaml')
-      terminal.out(`# A report, not a manifest: 'writ get tools ${args.name} -o yaml' prints manifests.\n`)
+    if (flags.output === 'yaml') terminal.out(reportNote(kind.plural, args.name))
     await printResult(terminal, flags.output, { tool, versions, recent_calls: calls }, () => {
       const recent = renderTable(
         calls,
@@ -60,20 +76,25 @@ export const command = defineCommand({
         styleOf(terminal),
         'None.',
       )
-      return `${renderTool(tool, versions)}\nLast calls\n${recent}`
+      return `${renderResource(tool, versions)}\nLast calls\n${recent}`
     })
     return EXIT.ok
   },
 })
 
-function renderTool(tool: Resource, versions: readonly string[]): string {
-  const { metadata, spec, status } = tool
+function reportNote(plural: string, name: string): string {
+  return `# A report, not a manifest: 'writ get ${plural} ${name} -o yaml' prints manifests.\n`
+}
+
+/** Without `versions` it is of a kind that has none. */
+function renderResource(resource: Resource, versions?: readonly string[]): string {
+  const { metadata, spec, status } = resource
   const { description, ...declared } = spec
   return `${renderFields([
     ['Name', metadata.name],
     ['Namespace', metadata.namespace],
-    ['Version', versionOf(tool)],
-    ['All versions', versions.join(', ')],
+    ['Version', versions === undefined ? undefined : versionOf(resource)],
+    ['All versions', versions?.join(', ')],
     ['Description', textOf(description)],
     ['Digest', status.digest],
     [

@@ -6,6 +6,7 @@ import { buildCallRequest, CALL_FLAGS } from '../call-request.ts'
 import { EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { renderDecision, renderGoverning } from '../explain-text.ts'
 import { detailLines, violationLines } from '../failure-text.ts'
 import { clean, printResult, renderTable, type Style, styleOf } from '../print.ts'
 import { withProgress } from '../progress.ts'
@@ -16,6 +17,7 @@ export const command = defineCommand({
   name: 'explain',
   summary: 'Say what every stage would answer to a call',
   details: [
+    'The decision, every rule that matched or was one clause away from it, and what would have to change for the call to be sent at once. Policies in monitor mode say what they would have done.',
     'Nothing is reserved, sent or spent. The exit code is the one that the call would have, as far as that can be known.',
   ],
   args: [
@@ -43,11 +45,16 @@ export const command = defineCommand({
       }),
     )
     await printResult(terminal, flags.output, reply, () => renderExplanation(reply, fix, styleOf(terminal)))
-    if (reply.error === undefined) return reply.decision === 'require-approval' ? EXIT.waiting : EXIT.ok
+    if (reply.error === undefined) return WAITS.has(reply.decision) ? EXIT.waiting : EXIT.ok
     const id = String(reply.error.details.failure)
     return isFailureId(id) ? exitCode(failureRow(id).state, reply.error.retryable) : EXIT.failed
   },
 })
+
+const WAITS: ReadonlySet<ExplainReply['decision']> = new Set(['require-approval', 'escalate'])
+
+/** Shown in the table above, or said by the rules further down. */
+const TOLD: ReadonlySet<string> = new Set(['stages', 'dry_run', 'policy_ref', 'reasons', 'missing', 'code'])
 
 function renderExplanation(reply: ExplainReply, fix: string | undefined, style: Style): string {
   const stages = renderTable(
@@ -61,18 +68,18 @@ function renderExplanation(reply: ExplainReply, fix: string | undefined, style: 
     'No stage was reached.',
   )
   const { error } = reply
-  if (error === undefined) {
-    const paint = reply.decision === 'allow' ? style.good : style.warn
-    return `Decision: ${paint(reply.decision)}\n\n${stages}`
-  }
+  const decision = renderDecision(reply, style)
+  const governing = renderGoverning(reply, style)
+  if (error === undefined) return `${decision}\n${stages}${governing}`
   const { details } = error
-  const lines = [...violationLines(violationsOf(details), '(input)'), ...detailLines(details)]
+  const rest = Object.fromEntries(Object.entries(details).filter(([name]) => !TOLD.has(name)))
+  const lines = [...violationLines(violationsOf(details), '(input)'), ...detailLines(rest)]
   const mend = fix ?? details.fix
   return [
-    `Decision: ${style.bad(reply.decision)}\n`,
+    decision,
     `${stages}\n${clean(error.message)}`,
     ...lines.map((line) => `  ${clean(line)}`),
     ...(typeof mend === 'string' ? [`Fix: ${clean(mend)}`] : []),
-    '',
+    governing,
   ].join('\n')
 }

@@ -12,9 +12,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.freeze({
   apply: { summary: 'Create or change resources from manifests', load: () => import('./apply.ts') },
   diff: { summary: 'Show what apply would change', load: () => import('./diff.ts') },
   validate: { summary: 'Check manifests without a server', load: () => import('./validate.ts') },
-  get: { summary: 'List tools', load: () => import('./get.ts') },
-  describe: { summary: 'Show everything about one tool', load: () => import('./describe.ts') },
-  delete: { summary: 'Delete a tool', load: () => import('./delete.ts') },
+  get: { summary: 'List tools, roles, permissions or policies', load: () => import('./get.ts') },
+  describe: {
+    summary: 'Show everything about one tool, role, permission or policy',
+    load: () => import('./describe.ts'),
+  },
+  delete: { summary: 'Delete a tool, role, permission or policy', load: () => import('./delete.ts') },
   call: { summary: 'Call a tool', load: () => import('./call.ts') },
   calls: { summary: 'List calls, or show one', load: () => import('./calls.ts') },
   'calls unknown': {
@@ -40,10 +43,48 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.freeze({
     summary: 'Abort a saga: undo what its members did',
     load: () => import('./saga-abort.ts'),
   },
+  approvals: { summary: 'List approvals', load: () => import('./approvals.ts') },
+  'approvals show': { summary: 'Show what an approval is about', load: () => import('./approvals-show.ts') },
+  'approvals delegate': {
+    summary: 'Let somebody else decide an approval in your place',
+    load: () => import('./approvals-delegate.ts'),
+  },
+  'approvals override': {
+    summary: 'Let a denial no longer count',
+    load: () => import('./approvals-override.ts'),
+  },
+  approve: { summary: 'Agree to a call that waits for approval', load: () => import('./approve.ts') },
+  deny: { summary: 'Refuse a call that waits for approval', load: () => import('./deny.ts') },
+  'grant create': {
+    summary: 'Agree to a class of calls beforehand',
+    load: () => import('./grant-create.ts'),
+  },
+  'grant list': { summary: 'List grants', load: () => import('./grant-list.ts') },
+  'grant end': { summary: 'Take a grant back', load: () => import('./grant-end.ts') },
+  freeze: {
+    summary: 'Stop a tool, a caller, a namespace or everything',
+    load: () => import('./freeze.ts'),
+  },
+  'freeze list': { summary: 'List what is frozen', load: () => import('./freeze-list.ts') },
+  thaw: { summary: 'Lift a freeze', load: () => import('./thaw.ts') },
+  'policy test': {
+    summary: 'Run cases against manifests, without a server',
+    load: () => import('./policy-test.ts'),
+  },
   'tool verify': {
     summary: 'Try whether a tool keeps what it declares about repeats',
     load: () => import('./tool-verify.ts'),
   },
+  'token create': { summary: 'Issue a token', load: () => import('./token-create.ts') },
+  'token inspect': {
+    summary: 'Show what a token says, and whether it is valid here',
+    load: () => import('./token-inspect.ts'),
+  },
+  'token revoke': {
+    summary: 'Revoke a token, or all tokens of an actor',
+    load: () => import('./token-revoke.ts'),
+  },
+  'token rotate': { summary: 'Sign tokens with a new key', load: () => import('./token-rotate.ts') },
   'audit head': { summary: 'Show the signed head of the evidence', load: () => import('./audit-head.ts') },
   'audit export': { summary: 'Write all evidence as JSON lines', load: () => import('./audit-export.ts') },
   'audit verify': {

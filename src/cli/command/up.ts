@@ -20,6 +20,15 @@ import { renderStart } from '../start-text.ts'
 import { storeFixOf } from '../store-fix.ts'
 import type { Terminal } from '../terminal.ts'
 
+const FILES: readonly SettingName[] = [
+  'audit_key',
+  'token_keys',
+  'oidc',
+  'notify',
+  'link_key',
+  'callback_key',
+]
+
 /** Every setting that is no secret has a flag. Its default is not the flag's: the environment comes between. */
 const SETTING_FLAGS: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
   SETTING_NAMES.map(settingOf)
@@ -32,7 +41,8 @@ const SETTING_FLAGS: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
         ...(setting.values ? { values: setting.values, placeholder: 'NAME' } : {}),
         ...(setting.name === 'host' ? { placeholder: 'ADDRESS' } : {}),
         ...(setting.kind === 'integer' ? { placeholder: 'NUMBER' } : {}),
-        ...(setting.name === 'audit_key' ? { placeholder: 'FILE', completes: 'file' as const } : {}),
+        ...(FILES.includes(setting.name) ? { placeholder: 'FILE', completes: 'file' as const } : {}),
+        ...(setting.name === 'public_url' ? { placeholder: 'URL' } : {}),
         ...(setting.name === 'audit_anchor' ? { placeholder: 'FILE|URL' } : {}),
         ...(setting.name === 'data' ? { placeholder: 'FOLDER', completes: 'folder' as const } : {}),
       },
@@ -99,15 +109,7 @@ async function runServer(
   examples: boolean,
 ): Promise<number> {
   const parts = await loadParts()
-  const {
-    createRuntime,
-    createServer,
-    createAdminTokenAuth,
-    createEvents,
-    createLog,
-    createMetrics,
-    createWorld,
-  } = parts
+  const { createRuntime, createServer, createEvents, createLog, createMetrics, createWorld } = parts
   const world = createWorld()
   const events = createEvents()
   const log = createLog({ world, level: config.log_level })
@@ -116,6 +118,12 @@ async function runServer(
   const failed = new Promise<StoreFailed>((resolve) => {
     events.on('store:failed', ({ message, fenced = false }) => resolve({ storeFailed: message, fenced }))
   })
+  const onTrouble = (message: string) => log.logger.warn({ part: 'identity' }, message)
+  const { openIdentity, identityOf } = await import('../open-identity.ts')
+  const identity = openIdentity(terminal, config, data, world, onTrouble)
+  const { openCallback, openNotify, linkPagesOf } = await import('../open-notify.ts')
+  const notify = openNotify(terminal, config, data.folder, world)
+  const callback = openCallback(terminal, config)
   const runtime = await startOrRefuse(
     () =>
       withProgress(terminal, 'opening the store and recovering what was under way', () =>
@@ -127,6 +135,8 @@ async function runServer(
           effectDefault: config.effect_default,
           retention: retentionOf(config),
           audit: auditOf(terminal, config, data),
+          ...(notify === undefined ? {} : { notify }),
+          ...(callback === undefined ? {} : { callback }),
         }),
       ),
     data,
@@ -136,7 +146,8 @@ async function runServer(
     runtime,
     world,
     metrics,
-    authenticate: createAdminTokenAuth(data.token),
+    ...identityOf(identity, config, data, runtime, world, onTrouble),
+    ...linkPagesOf(notify, config, runtime, world),
     logger: log.logger,
     host: config.host,
     port: config.port,
@@ -243,15 +254,15 @@ function sayFailed(
 
 /** Loaded when a server starts: help, completion and the reference page need none of it. */
 async function loadParts() {
-  const [runtime, event, server, auth, log, metrics] = await Promise.all([
+  const [runtime, event, server, log, metrics] = await Promise.all([
     import('../../runtime.ts'),
     import('../../event/event.ts'),
     import('../../server/server.ts'),
-    import('../../server/admin-token.ts'),
     import('../../telemetry/log.ts'),
     import('../../telemetry/metrics.ts'),
+    import('../open-notify.ts'),
   ])
-  return { ...runtime, ...event, ...server, ...auth, ...log, ...metrics }
+  return { ...runtime, ...event, ...server, ...log, ...metrics }
 }
 
 /** The first signal asks for the end; the second does not wait for it. */

@@ -37,6 +37,7 @@ export const command = defineCommand({
   async run({ flags, terminal }) {
     const read = await readManifestSet(terminal, flags.file)
     const plan = planApply([], read.documents, {
+      partial: true,
       profile: flags.profile,
       effectDefault: flags['effect-default'],
     })

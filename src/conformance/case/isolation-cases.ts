@@ -62,7 +62,7 @@ async function sendFourOutcome(
       tool_version: '*',
       fn: TOOLS.echo.operation,
       input: { mark },
-      context: { actor_id: 'conformance', trace_id: subject.mint(), timezone: 'UTC', env: 'dev' },
+      context: { actor_id: 'conformance-agent', trace_id: subject.mint(), timezone: 'UTC', env: 'dev' },
       constraints: {
         timeout_ms: 1_000,
         deadline_unix_ms: subject.world.clock.now() + 60_000,

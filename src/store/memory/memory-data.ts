@@ -1,9 +1,11 @@
 // What the memory store holds, and how it is found.
+import type { Approval } from '../../contract/approval.ts'
 import type { CallRecord } from '../../contract/call.ts'
 import type { Entry } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
 import { holdsIdentity } from '../entry-rule.ts'
 import type { ChainHead } from '../evidence-chain.ts'
+import type { HeldSpend } from '../spend-rule.ts'
 import type { CheckpointRow, DueTimer, EvidenceLink, ResourceRow, TimerKind } from '../store.ts'
 
 export interface MemoryData {
@@ -19,7 +21,17 @@ export interface MemoryData {
   readonly timers: Map<string, MemoryTimer>
   /** By namespace and id. */
   readonly sagas: Map<string, Saga>
+  /** By namespace and id. */
+  readonly approvals: Map<string, Approval>
+  /** By namespace and entry id: where its approvals are in `approvals`. */
+  readonly approvalsOf: Map<string, string[]>
+  /** By namespace and period of a budget. */
+  readonly budgets: Map<string, MemoryBudget>
+  /** By scope and key: what that entry holds of budgets. */
+  readonly held: Map<string, readonly HeldSpend[]>
   readonly resources: Map<string, ResourceRow>
+  /** By namespace and name: the resources that stop calls. */
+  readonly stops: Map<string, readonly ResourceRow[]>
   resourceVersion: number
   /** By epoch, in the order in which they started. */
   readonly lives: Map<string, MemoryLife>
@@ -35,6 +47,11 @@ export interface MemoryTimer {
   readonly due: DueTimer
   /** The life that has it in hand. */
   readonly claimedBy?: string
+}
+
+export interface MemoryBudget {
+  readonly until: number
+  readonly spent: number
 }
 
 export interface MemoryLife {
@@ -55,7 +72,12 @@ export function createMemoryData(): MemoryData {
     calls: new Map(),
     timers: new Map(),
     sagas: new Map(),
+    approvals: new Map(),
+    approvalsOf: new Map(),
+    budgets: new Map(),
+    held: new Map(),
     resources: new Map(),
+    stops: new Map(),
     resourceVersion: 0,
     lives: new Map(),
     links: new Map(),

@@ -1,7 +1,9 @@
 // Applies batches to the maps, one operation after the other; each is checked whole before it changes anything.
+import { approvalProblem } from '../approval-rule.ts'
 import type { OpResult, StoreOp } from '../assemble-store.ts'
 import { insertProblem } from '../entry-rule.ts'
 import { planResources, resourceKey } from '../resource-plan.ts'
+import { spendProblem } from '../spend-rule.ts'
 import { type ApplyResult, IllegalWrite, type LedgerWrite, type ResourceChange } from '../store.ts'
 import { timerProblem } from '../timer-rule.ts'
 import type { Refused } from '../write-queue.ts'
@@ -15,6 +17,7 @@ import {
   pruneCheckpoints,
   startOf,
 } from './memory-evidence.ts'
+import { noteStop } from './memory-governance.ts'
 import { requestCancel, write } from './memory-ledger.ts'
 import {
   adoptCalls,
@@ -51,9 +54,14 @@ export function prepareOp(op: StoreOp): MemoryOp {
 }
 
 /** What can be said of a write without a look at what is kept. */
-function writeProblem({ entry, timers = [] }: LedgerWrite): string | undefined {
-  const problem = entry?.kind === 'insert' ? insertProblem(entry) : undefined
-  return problem ?? timers.map(timerProblem).find((one) => one !== undefined)
+function writeProblem(write: LedgerWrite): string | undefined {
+  const { namespace, entry, approval, timers = [] } = write
+  return (
+    (entry?.kind === 'insert' ? insertProblem(entry) : undefined) ??
+    (approval === undefined ? undefined : approvalProblem(namespace, approval)) ??
+    spendProblem(write) ??
+    timers.map(timerProblem).find((one) => one !== undefined)
+  )
 }
 
 /** Throws `Fenced`, and changes nothing, when the life of the batch has ended. */
@@ -128,6 +136,7 @@ function applyResources(data: MemoryData, op: Extract<StoreOp, { kind: 'apply' }
   for (const one of plan.writes) {
     if ('put' in one) data.resources.set(keyOf(one.put), one.put)
     else data.resources.delete(keyOf(one.remove))
+    noteStop(data, { namespace, ...('put' in one ? one.put : one.remove) })
   }
   data.resourceVersion = plan.lastVersion
   return { kind: 'applied', rows: plan.rows }

@@ -1,4 +1,5 @@
 // One atomic write in memory: everything that could stand in its way is looked at before anything of it is written.
+import type { Entry } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
 import { firstIdentityAt, isSettled, moveProblem, startsAttempt } from '../entry-rule.ts'
 import { nextReason, sagaMoveProblem } from '../saga-rule.ts'
@@ -6,21 +7,26 @@ import type { EntryInsert, EntryUpdate, LedgerWrite, SagaWrite, TimerChange, Wri
 import type { Refused } from '../write-queue.ts'
 import { findIdentity, type MemoryData, pairKey, timerKey } from './memory-data.ts'
 import type { MemoryBatch } from './memory-engine.ts'
+import { approvalConflict, keepApproval, overspent, spend, stopped } from './memory-governance.ts'
 
 const WRITTEN: WriteResult = Object.freeze({ kind: 'written' })
 const SAGA_CONFLICT: WriteResult = Object.freeze({ kind: 'conflict', on: 'saga' })
 
-/** The saga is looked at first, then the entry. */
+/** The saga is looked at first, then the entry, then what stops it, then the approval, and budgets at last. */
 export function write(data: MemoryData, batch: MemoryBatch, op: LedgerWrite): WriteResult | Refused {
   const { namespace, openSaga } = op
   if (openSaga !== undefined && data.sagas.get(pairKey(namespace, openSaga))?.state !== 'open')
     return SAGA_CONFLICT
   const saga = op.saga === undefined ? undefined : nextSaga(data, namespace, op.saga)
   if (saga !== undefined && 'kind' in saga) return saga
-  if (op.entry !== undefined) {
-    const result = op.entry.kind === 'insert' ? insert(data, op.entry) : update(data, op.entry)
-    if (result.kind !== 'written') return result
-  }
+  const entry = op.entry === undefined ? undefined : nextEntry(data, op.entry)
+  if (entry !== undefined && 'kind' in entry) return entry
+  const problem = stopped(data, batch.at, op) ?? approvalConflict(data, op) ?? overspent(data, op)
+  if (problem !== undefined) return problem
+
+  if (op.entry !== undefined) spend(data, op)
+  if (entry !== undefined) keepEntry(data, entry)
+  if (op.approval !== undefined) keepApproval(data, op.approval.approval)
   if (saga !== undefined) data.sagas.set(pairKey(namespace, saga.id), saga)
   for (const record of op.calls ?? []) {
     const where = pairKey(record.namespace, record.id)
@@ -63,32 +69,27 @@ function nextSaga(data: MemoryData, namespace: string, op: SagaWrite): Saga | Wr
   }
 }
 
-function insert(data: MemoryData, op: EntryInsert): WriteResult | Refused {
-  const { entry, uniqueSince } = op
-  const at = pairKey(entry.scope, entry.key)
-  const found = data.entries.get(at)
+/** The entry as it will be, or why it will not. */
+function nextEntry(data: MemoryData, op: EntryInsert | EntryUpdate): Entry | WriteResult | Refused {
+  return op.kind === 'insert' ? inserted(data, op) : updated(data, op)
+}
+
+function inserted(data: MemoryData, { entry, uniqueSince }: EntryInsert): Entry | WriteResult | Refused {
+  const found = data.entries.get(pairKey(entry.scope, entry.key))
   if (found !== undefined) return { kind: 'conflict', on: 'key', entry: found }
   if (uniqueSince !== undefined && entry.identity !== undefined) {
     const earlier = findIdentity(data, entry.identity, uniqueSince)
     if (earlier !== undefined) return { kind: 'conflict', on: 'identity', entry: earlier }
   }
-  const id = pairKey(entry.namespace, entry.id)
-  if (data.entryKeys.has(id)) return { kind: 'refused', message: `entry id ${entry.id} is already in use` }
+  if (data.entryKeys.has(pairKey(entry.namespace, entry.id)))
+    return { kind: 'refused', message: `entry id ${entry.id} is already in use` }
   const { identityAt: _, ...rest } = entry
   const identityAt = firstIdentityAt(entry)
-  data.entries.set(at, { ...rest, ...(identityAt === undefined ? {} : { identityAt }) })
-  data.entryKeys.set(id, at)
-  if (entry.identity !== undefined) {
-    const same = data.identities.get(entry.identity)
-    if (same === undefined) data.identities.set(entry.identity, [at])
-    else same.push(at)
-  }
-  return WRITTEN
+  return { ...rest, ...(identityAt === undefined ? {} : { identityAt }) }
 }
 
-function update(data: MemoryData, op: EntryUpdate): WriteResult | Refused {
-  const at = pairKey(op.scope, op.key)
-  const found = data.entries.get(at)
+function updated(data: MemoryData, op: EntryUpdate): Entry | WriteResult | Refused {
+  const found = data.entries.get(pairKey(op.scope, op.key))
   if (found === undefined || found.revision !== op.revision) {
     return { kind: 'conflict', on: 'revision', ...(found === undefined ? {} : { entry: found }) }
   }
@@ -99,17 +100,27 @@ function update(data: MemoryData, op: EntryUpdate): WriteResult | Refused {
   }
   const message = moveProblem({ state: found.state, erased: found.erased === true }, op)
   if (message !== undefined) return { kind: 'refused', message }
-  const { outcome, settledAt, ...rest } = found
-  const kept = startsAttempt(op.path) ? rest : found
+  const { outcome, settledAt, narrowed, ...rest } = found
   const { identityAt, ...set } = op.set
-  data.entries.set(at, {
-    ...kept,
+  return {
+    ...(startsAttempt(op.path) ? rest : found),
     ...set,
     ...(found.identity === undefined || identityAt === undefined ? {} : { identityAt }),
     state: op.path.at(-1) ?? found.state,
     revision: found.revision + 1,
-  })
-  return WRITTEN
+  }
+}
+
+function keepEntry(data: MemoryData, entry: Entry): void {
+  const at = pairKey(entry.scope, entry.key)
+  const isNew = !data.entries.has(at)
+  data.entries.set(at, entry)
+  if (!isNew) return
+  data.entryKeys.set(pairKey(entry.namespace, entry.id), at)
+  if (entry.identity === undefined) return
+  const same = data.identities.get(entry.identity)
+  if (same === undefined) data.identities.set(entry.identity, [at])
+  else same.push(at)
 }
 
 /** Costs no revision: whoever works on the entry goes on from what it read. */

@@ -6,6 +6,7 @@ import { isSettled, isStoppable } from '../entry-rule.ts'
 import type { ChainEnd, EntryFilter, ResourceRow } from '../store.ts'
 import { compareText, findIdentity, freeTimers, type MemoryData, pairKey, timerKey } from './memory-data.ts'
 import { lastCheckpoint } from './memory-evidence.ts'
+import { budgetKey } from './memory-governance.ts'
 
 export interface MemoryReaderOptions {
   readonly data: MemoryData
@@ -102,6 +103,24 @@ export function createMemoryReader({ data, epoch, now }: MemoryReaderOptions): S
           )
           .sort(newestFirst)
           .slice(0, limit),
+    },
+    approvals: {
+      get: (namespace, id) => data.approvals.get(pairKey(namespace, id)),
+      list: ({ namespace, states, requester, tool, before, limit }) =>
+        [...data.approvals.values()]
+          .filter(
+            (approval) =>
+              approval.namespace === namespace &&
+              (states === undefined || states.includes(approval.state)) &&
+              (requester === undefined || approval.requester === requester) &&
+              (tool === undefined || approval.binding.tool === tool) &&
+              (before === undefined || approval.id < before),
+          )
+          .sort(newestFirst)
+          .slice(0, limit),
+    },
+    budgets: {
+      spent: (namespace, keys) => keys.map((key) => data.budgets.get(budgetKey(namespace, key))?.spent ?? 0),
     },
   }
 }

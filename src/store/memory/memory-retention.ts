@@ -4,6 +4,7 @@ import type { CallRecord } from '../../contract/call.ts'
 import { isSettled } from '../entry-rule.ts'
 import { ENDED_SAGA_STATES } from '../saga-rule.ts'
 import { type MemoryData, pairKey } from './memory-data.ts'
+import { eraseApprovals, forgetApprovals, forgetBudgets } from './memory-governance.ts'
 
 export function erase(data: MemoryData, before: number, limit: number): number {
   let rows = 0
@@ -11,9 +12,11 @@ export function erase(data: MemoryData, before: number, limit: number): number {
     if (rows >= limit) return rows
     if (entry.erased || !isSettled(entry.state) || entry.settledAt === undefined || entry.settledAt >= before)
       continue
-    const { payload, outcome, request, ...rest } = entry
+    const { payload, narrowed, outcome, request, ...rest } = entry
     // The revision moves, so that nobody who read the entry before can still bring it to run.
     data.entries.set(at, { ...rest, revision: entry.revision + 1, erased: true })
+    eraseApprovals(data, entry.namespace, entry.id)
+    data.held.delete(at)
     rows += 1
   }
   for (const [at, { record, erased }] of data.calls) {
@@ -22,7 +25,7 @@ export function erase(data: MemoryData, before: number, limit: number): number {
     data.calls.set(at, { record: withoutResult(record), erased: true })
     rows += 1
   }
-  return rows
+  return rows + forgetBudgets(data, before, limit - rows)
 }
 
 export function forget(data: MemoryData, before: number, limit: number): number {
@@ -32,6 +35,7 @@ export function forget(data: MemoryData, before: number, limit: number): number 
     if (!entry.erased || entry.settledAt === undefined || entry.settledAt >= before) continue
     data.entries.delete(at)
     data.entryKeys.delete(pairKey(entry.namespace, entry.id))
+    forgetApprovals(data, entry.namespace, entry.id)
     if (entry.identity !== undefined) {
       const same = (data.identities.get(entry.identity) ?? []).filter((other) => other !== at)
       if (same.length === 0) data.identities.delete(entry.identity)

@@ -1,5 +1,6 @@
 // Rows of the database as the values they stand for.
 import type { Answer } from '../../contract/answer.ts'
+import type { Approval, ApprovalState } from '../../contract/approval.ts'
 import type { CallRecord } from '../../contract/call.ts'
 import type { Entry, EntryState } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
@@ -10,7 +11,7 @@ export type DbRow = Readonly<Record<string, unknown>>
 
 export const ENTRY_COLUMNS =
   'namespace, scope, key, id, state, revision, epoch, call_id, attempts, approval_id, cancel_requested, created_at, ' +
-  'settled_at, identity, identity_at, saga, outcome, erased, fixed, request, payload'
+  'settled_at, identity, identity_at, saga, outcome, erased, fixed, request, payload, narrowed'
 
 export function decodeEntry(row: DbRow): Entry {
   return {
@@ -33,6 +34,7 @@ export function decodeEntry(row: DbRow): Entry {
     ...(row.identity === null ? {} : { identity: row.identity as string }),
     ...(row.identity_at === null ? {} : { identityAt: row.identity_at as number }),
     ...(row.payload === null ? {} : { payload: JSON.parse(row.payload as string) }),
+    ...(row.narrowed === null ? {} : { narrowed: JSON.parse(row.narrowed as string) }),
     ...(row.outcome === null ? {} : { outcome: JSON.parse(row.outcome as string) }),
     ...(row.erased === true ? { erased: true as const } : {}),
   }
@@ -88,5 +90,16 @@ export function decodeTimer(row: DbRow): DueTimer {
     subject: row.subject as string,
     dueAt: row.due as number,
     data: JSON.parse(row.data as string),
+  }
+}
+
+export const APPROVAL_COLUMNS = 'namespace, id, state, revision, entry_id, requester, tool, body, payload'
+
+export function decodeApproval(row: DbRow): Approval {
+  return {
+    ...JSON.parse(row.body as string),
+    ...(row.payload === null ? {} : JSON.parse(row.payload as string)),
+    state: row.state as ApprovalState,
+    revision: row.revision as number,
   }
 }

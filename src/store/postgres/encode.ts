@@ -2,15 +2,19 @@
 // into text once, when the write is made, and the text is sent again as it is when a batch has to be applied again.
 import { isOutcome } from '../../contract/answer.ts'
 import type { CallRecord } from '../../contract/call.ts'
+import type { Spend } from '../../contract/decision.ts'
 import { ENTRY_STATES, type EntryState } from '../../contract/entry.ts'
 import type { Saga } from '../../contract/saga.ts'
 import { isLegalPath } from '../../contract/transitions.ts'
 import { sha256Hex } from '../../util/canonical.ts'
+import { approvalProblem } from '../approval-rule.ts'
 import type { StoreOp } from '../assemble-store.ts'
 import { fixedPart } from '../entry-fixed.ts'
 import { firstIdentityAt, insertProblem, isKeepable, isSettled, startsAttempt } from '../entry-rule.ts'
 import type { EvidenceText } from '../evidence-chain.ts'
+import { isSentRead, isUnspent, planSpends, spendProblem } from '../spend-rule.ts'
 import {
+  type ApprovalWrite,
   type EntryInsert,
   type EntryUpdate,
   type EvidenceRecord,
@@ -58,6 +62,11 @@ export interface EncodedWrite {
   readonly calls: readonly (Keyed & { readonly running: boolean })[]
   readonly timers: readonly EncodedTimer[]
   readonly evidence: readonly EvidenceText[]
+  readonly approval?: Keyed
+  /** It takes from budgets. */
+  readonly spends: boolean
+  /** Its entry lets go of what it holds of budgets, if that is anything: mostly, that is given back. */
+  readonly givesBack: boolean
 }
 
 export interface EncodedOther {
@@ -74,13 +83,18 @@ export function encodeOp(op: StoreOp): EncodedOp {
 }
 
 function encodeWrite(write: LedgerWrite): EncodedWrite {
-  const { entry, namespace } = write
+  const { entry, namespace, spends = [], approval } = write
+  const problem = spendProblem(write)
+  if (problem !== undefined) throw new IllegalWrite(problem)
   return {
     kind: 'write',
     write,
     ...(entry === undefined
       ? {}
-      : { entry: entry.kind === 'insert' ? encodeInsert(entry) : encodeUpdate(entry) }),
+      : { entry: entry.kind === 'insert' ? encodeInsert(entry, spends) : encodeUpdate(entry) }),
+    ...(approval === undefined ? {} : { approval: encodeApproval(namespace, approval) }),
+    spends: spends.length > 0,
+    givesBack: entry?.kind === 'update' && entry.path.some(isUnspent),
     calls: (write.calls ?? []).map(encodeCall),
     timers: (write.timers ?? []).map((timer) => encodeTimer(namespace, timer)),
     evidence: (write.evidence ?? []).map(encodeEvidence),
@@ -110,7 +124,7 @@ export function slotOf(scope: string, key: string): string {
   return slot.length <= LONGEST_SLOT ? slot : `${sha256Hex(scope, key)}#`
 }
 
-function encodeInsert(insert: EntryInsert): EncodedInsert {
+function encodeInsert(insert: EntryInsert, spends: readonly Spend[]): EncodedInsert {
   const problem = insertProblem(insert)
   if (problem !== undefined) throw new IllegalWrite(problem)
   const { entry, uniqueSince } = insert
@@ -139,6 +153,8 @@ function encodeInsert(insert: EntryInsert): EncodedInsert {
     fixed: JSON.stringify(fixedPart(entry)),
     request: textOf(entry.request),
     payload: textOf(entry.payload),
+    narrowed: textOf(entry.narrowed),
+    spends: textOf(planSpends([], [entry.state], spends, isSentRead(entry))?.held),
   })
   const unique =
     uniqueSince === undefined || entry.identity === undefined
@@ -147,7 +163,6 @@ function encodeInsert(insert: EntryInsert): EncodedInsert {
   return { kind: 'insert', slot, id: pair(entry.namespace, entry.id), row, ...unique }
 }
 
-/** What never changes in an entry. */
 /** The states that a path can begin in are part of the row: the database itself refuses all others. */
 function encodeUpdate(update: EntryUpdate): EncodedUpdate {
   const { scope, key, revision, path, set } = update
@@ -168,6 +183,7 @@ function encodeUpdate(update: EntryUpdate): EncodedUpdate {
     identity_at: set.identityAt,
     outcome: textOf(set.outcome),
     settled_at: set.settledAt,
+    narrowed: textOf(set.narrowed),
   })
   return { kind: 'update', slot, row, update, tells: last !== undefined && !WORKING.has(last) }
 }
@@ -205,6 +221,25 @@ function encodeCall(record: CallRecord): Keyed & { running: boolean } {
     result,
   })
   return { at: pair(record.namespace, record.id), running: record.state === 'running', row }
+}
+
+/** What people are shown is apart, so that it can be erased on its own (S18). */
+function encodeApproval(namespace: string, write: ApprovalWrite): Keyed {
+  const problem = approvalProblem(namespace, write)
+  if (problem !== undefined) throw new IllegalWrite(problem)
+  const { shown, asked, ...rest } = write.approval
+  const row = rowOf({
+    namespace,
+    id: rest.id,
+    state: rest.state,
+    revision: rest.revision,
+    entry_id: rest.entryId,
+    requester: rest.requester,
+    tool: rest.binding.tool,
+    body: JSON.stringify(rest),
+    payload: shown === undefined && asked === undefined ? undefined : JSON.stringify({ shown, asked }),
+  })
+  return { at: pair(keepable(namespace), rest.id), row }
 }
 
 export function encodeSaga(saga: Saga): string {

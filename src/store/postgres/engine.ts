@@ -1,5 +1,6 @@
 // Applies a batch in one transaction, once. What was committed without an acknowledgement is found and not applied again.
 import type pg from 'pg'
+import { STOP_KIND } from '../../contract/stop.ts'
 import type { OpResult } from '../assemble-store.ts'
 import type { EvidenceText } from '../evidence-chain.ts'
 import type { Refused } from '../write-queue.ts'
@@ -16,6 +17,7 @@ import {
   readStart,
   reapLives,
   renewLife,
+  type StopLock,
 } from './life-writer.ts'
 import { applyResources } from './resource-writer.ts'
 import { type Part, runParts } from './statement.ts'
@@ -64,7 +66,7 @@ export async function applyBatch(client: pg.Client, life: LifeOptions, batch: Ba
 }
 
 async function attempt(client: pg.Client, options: LifeOptions, batch: Batch, alone: boolean) {
-  const turn = await beginBatch(client, options, batch.number)
+  const turn = await beginBatch(client, options, batch.number, stopLockOf(batch))
   if (turn.kind === 'done') {
     await client.query('rollback')
     return { results: allResults(batch, turn.results), news: { awaited: [], canceled: [] } }
@@ -80,6 +82,19 @@ async function attempt(client: pg.Client, options: LifeOptions, batch: Batch, al
     results: allResults(batch, results),
     news: { awaited: writing.awaited, canceled: writing.canceled },
   }
+}
+
+/** Whoever puts a stop has to be alone; others only must not be between their look and their commit. */
+function stopLockOf({ ops }: Batch): StopLock {
+  let lock: StopLock = 'none'
+  for (const op of ops) {
+    if (op.kind === 'write') {
+      if (lock === 'none' && (op.write.unless ?? []).length > 0) lock = 'shared'
+    } else if (op.op.kind === 'apply' && op.op.changes.some(({ kind }) => kind === STOP_KIND)) {
+      return 'alone'
+    }
+  }
+  return lock
 }
 
 function allResults({ ops }: Batch, odd: OddResults): readonly (OpResult | Refused)[] {

@@ -7,14 +7,14 @@ import type { WriteResult } from '../store.ts'
 import type { Refused } from '../write-queue.ts'
 import { Restart } from './database-error.ts'
 import { type DbRow, decodeEntry, ENTRY_COLUMNS } from './decode.ts'
-import type { EncodedInsert, EncodedUpdate } from './encode.ts'
+import { type EncodedInsert, type EncodedUpdate, pair } from './encode.ts'
 import { rowsOf, run } from './statement.ts'
 
 export type EntryResult = WriteResult | Refused
 
 const INSERT_COLUMNS =
   'slot, namespace, scope, key, id, state, open, revision, epoch, call_id, attempts, approval_id, cancel_requested, ' +
-  'created_at, settled_at, identity, identity_at, saga, actor, outcome, fixed, request, payload'
+  'created_at, settled_at, identity, identity_at, saga, actor, outcome, fixed, request, payload, narrowed, spends'
 
 const INSERT = `
   insert into writ.entry (${INSERT_COLUMNS})
@@ -22,7 +22,7 @@ const INSERT = `
     slot text, namespace text, scope text, key text, id text, state text, open boolean, revision bigint, epoch text,
     call_id text, attempts bigint, approval_id text, cancel_requested boolean, created_at double precision,
     settled_at double precision, identity text, identity_at double precision, saga text, actor text, outcome text,
-    fixed text, request text, payload text)
+    fixed text, request text, payload text, narrowed text, spends text)
   on conflict do nothing
   returning slot`
 
@@ -34,13 +34,15 @@ const UPDATE = `
     approval_id = coalesce(r.approval_id, e.approval_id),
     identity_at = case when e.identity is null then null else coalesce(r.identity_at, e.identity_at) end,
     outcome = case when r.fresh then r.outcome else coalesce(r.outcome, e.outcome) end,
-    settled_at = case when r.fresh then r.settled_at else coalesce(r.settled_at, e.settled_at) end
+    settled_at = case when r.fresh then r.settled_at else coalesce(r.settled_at, e.settled_at) end,
+    narrowed = case when r.fresh then r.narrowed else coalesce(r.narrowed, e.narrowed) end
   from json_to_recordset($1::json) as r(
     slot text, revision bigint, froms text[], state text, open boolean, fresh boolean, epoch text, attempts bigint,
     call_id text, cancel_requested boolean, approval_id text, identity_at double precision, outcome text,
-    settled_at double precision)
+    settled_at double precision, narrowed text)
   where e.slot = r.slot and e.revision = r.revision and not e.erased and e.state = any (r.froms)
-  returning e.slot, e.id, e.awaited`
+  returning e.slot, e.id, e.awaited, e.spends, e.attempts,
+    case when e.spends is null then null else e.fixed end as fixed`
 
 /** States in which an entry stands in nobody's way (S14). */
 const WITHOUT_EFFECT = ENTRY_STATES.filter((state) => !holdsIdentity(state))
@@ -58,11 +60,21 @@ export interface EntryGroup {
   readonly updates: readonly EncodedUpdate[]
 }
 
+/** What an entry holds of budgets, as JSON, with what decides whether that is given back. */
+export interface HolderRow {
+  readonly spends: string | null
+  readonly attempts: number
+  /** As JSON; null only where nothing is held. */
+  readonly fixed: string | null
+}
+
 export interface EntriesWritten {
   /** By slot; one that is not named was written. */
   readonly results: ReadonlyMap<string, EntryResult>
   /** Ids of changed entries that somebody elsewhere waits for. */
   readonly awaited: readonly string[]
+  /** By slot: entries that were changed and hold something of budgets. */
+  readonly held: ReadonlyMap<string, HolderRow>
 }
 
 export async function writeEntries(client: pg.ClientBase, group: EntryGroup): Promise<EntriesWritten> {
@@ -72,22 +84,79 @@ export async function writeEntries(client: pg.ClientBase, group: EntryGroup): Pr
   const updates = group.updates.filter(({ slot }) => !results.has(slot))
   const stood = new Set<string>()
   const awaited: string[] = []
+  const held = new Map<string, HolderRow>()
   if (inserts.length > 0) {
     const { rows } = await run<{ slot: string }>(client, 'insert-entries', INSERT, [rowsOf(inOrder(inserts))])
     for (const { slot } of rows) stood.add(slot)
   }
   if (updates.length > 0) {
-    type Updated = { slot: string; id: string; awaited: boolean }
+    type Updated = HolderRow & { slot: string; id: string; awaited: boolean }
     const { rows } = await run<Updated>(client, 'update-entries', UPDATE, [rowsOf(inOrder(updates))])
     const telling = new Set(updates.filter(({ tells }) => tells).map(({ slot }) => slot))
     for (const row of rows) {
       stood.add(row.slot)
       if (row.awaited && telling.has(row.slot)) awaited.push(row.id)
+      if (row.spends !== null) held.set(row.slot, row)
     }
   }
   const failed = [...inserts, ...updates].filter(({ slot }) => !stood.has(slot))
   if (failed.length > 0) await explain(client, failed, results)
-  return { results, awaited }
+  return { results, awaited, held }
+}
+
+/** By slot: what stands in the way of writes that are not made yet; none for one that could be written now. */
+export async function checkEntries(
+  client: pg.ClientBase,
+  entries: readonly (EncodedInsert | EncodedUpdate)[],
+): Promise<ReadonlyMap<string, EntryResult>> {
+  const results = new Map<string, EntryResult>()
+  if (entries.length === 0) return results
+  const inserts = entries.filter((entry) => entry.kind === 'insert')
+  const updates = entries.filter((entry) => entry.kind === 'update')
+  await findRepeated(client, { inserts, updates }, results)
+  const left = entries.filter(({ slot }) => !results.has(slot))
+  const found = await findSlots(
+    client,
+    left.map(({ slot }) => slot),
+  )
+  const taken = await findIds(client, inserts)
+  for (const op of left) {
+    const result = reasonAgainst(op, found.get(op.slot))
+    if (result !== undefined) results.set(op.slot, result)
+    else if (op.kind === 'insert' && taken.has(op.id)) results.set(op.slot, idInUse(op))
+  }
+  return results
+}
+
+async function findIds(
+  client: pg.ClientBase,
+  inserts: readonly EncodedInsert[],
+): Promise<ReadonlySet<string>> {
+  if (inserts.length === 0) return new Set()
+  const { rows } = await run<{ namespace: string; id: string }>(
+    client,
+    'find-ids',
+    `select e.namespace, e.id from json_to_recordset($1::json) as r(namespace text, id text)
+     join writ.entry as e on e.namespace = r.namespace and e.id = r.id`,
+    [rowsOf(inOrder(inserts))],
+  )
+  return new Set(rows.map(({ namespace, id }) => pair(namespace, id)))
+}
+
+function idInUse({ row }: EncodedInsert): EntryResult {
+  const { id } = JSON.parse(row) as { id: string }
+  return { kind: 'refused', message: `entry id ${id} is already in use` }
+}
+
+/** What stands in the way of a write of the entry in this row, if there is one. */
+function reasonAgainst(op: EncodedInsert | EncodedUpdate, row: DbRow | undefined): EntryResult | undefined {
+  const entry = row === undefined ? {} : { entry: decodeEntry(row) }
+  if (op.kind === 'insert') return row === undefined ? undefined : { kind: 'conflict', on: 'key', ...entry }
+  if (row === undefined || row.revision !== op.update.revision)
+    return { kind: 'conflict', on: 'revision', ...entry }
+  const { state } = decodeEntry(row)
+  const message = moveProblem({ state, erased: row.erased === true }, op.update)
+  return message === undefined ? undefined : { kind: 'refused', message }
 }
 
 /** Two replicas that write the same entries take them in the same order, and do not wait for each other in a circle. */
@@ -106,24 +175,10 @@ async function explain(
     failed.map(({ slot }) => slot),
   )
   for (const op of failed) {
-    const row = found.get(op.slot)
-    const entry = row === undefined ? {} : { entry: decodeEntry(row) }
-    if (op.kind === 'insert') {
-      const { id } = JSON.parse(op.row) as { id: string }
-      results.set(
-        op.slot,
-        row === undefined
-          ? { kind: 'refused', message: `entry id ${id} is already in use` }
-          : { kind: 'conflict', on: 'key', ...entry },
-      )
-    } else if (row === undefined || row.revision !== op.update.revision) {
-      results.set(op.slot, { kind: 'conflict', on: 'revision', ...entry })
-    } else {
-      const { state } = decodeEntry(row)
-      const message = moveProblem({ state, erased: row.erased === true }, op.update)
-      if (message === undefined) throw new Restart(`entry ${op.update.key} changed while it was written`)
-      results.set(op.slot, { kind: 'refused', message })
-    }
+    const result = reasonAgainst(op, found.get(op.slot))
+    if (result !== undefined) results.set(op.slot, result)
+    else if (op.kind === 'insert') results.set(op.slot, idInUse(op))
+    else throw new Restart(`entry ${op.update.key} changed while it was written`)
   }
 }
 

@@ -1,10 +1,14 @@
-// Writes a group of ledger writes: sagas are looked at, then entries written, then what belongs to those that stood.
+// Writes a group of ledger writes: sagas and governance are looked at, then entries written, then what belongs to those
+// that stood.
 import type pg from 'pg'
 import type { OpResult } from '../assemble-store.ts'
 import type { EvidenceText } from '../evidence-chain.ts'
 import type { Refused } from '../write-queue.ts'
+import { spendingOf, spendParts } from './budget-writer.ts'
+import { Restart } from './database-error.ts'
 import type { EncodedInsert, EncodedTimer, EncodedUpdate, EncodedWrite, Keyed } from './encode.ts'
 import { writeEntries } from './entry-writer.ts'
+import { approvalParts, planGovernance } from './governance-writer.ts'
 import { planSagas, sagaParts } from './saga-writer.ts'
 import { type Part, rowsOf } from './statement.ts'
 import type { Placed } from './write-group.ts'
@@ -27,7 +31,10 @@ export async function writeGroup(
 ): Promise<GroupWritten> {
   const { refusals, next } = await planSagas(client, writes)
   const results = new Map<number, OpResult | Refused>(refusals)
-  const going = writes.filter(({ index }) => !results.has(index))
+  const open = writes.filter(({ index }) => !results.has(index))
+  const governance = await planGovernance(client, open)
+  for (const [index, result] of governance.refusals) results.set(index, result)
+  const going = open.filter(({ index }) => !results.has(index))
   const inserts: EncodedInsert[] = []
   const updates: EncodedUpdate[] = []
   for (const { op } of going) {
@@ -38,15 +45,31 @@ export async function writeGroup(
     inserts.length + updates.length === 0 ? undefined : await writeEntries(client, { inserts, updates })
   for (const { index, op } of going) {
     const result = op.entry === undefined ? undefined : written?.results.get(op.entry.slot)
-    if (result !== undefined) results.set(index, result)
+    if (result === undefined) continue
+    // What others were told of the budgets counted on this one.
+    if (governance.spendings.has(index))
+      throw new Restart('an entry was written elsewhere while its budget was')
+    results.set(index, result)
   }
   const stood = writes.filter(({ index }) => !results.has(index))
   const sagas = stood.flatMap(({ index }) => next.get(index) ?? [])
+  const spendings = stood.flatMap(({ index, op }) => {
+    const spending = governance.spendings.get(index)
+    return (
+      spending ?? (op.givesBack && written !== undefined ? spendingOf(op, written.held) : undefined) ?? []
+    )
+  })
   return {
     results,
     evidence: stood.flatMap(({ op }) => op.evidence),
     awaited: written?.awaited ?? [],
-    parts: [...sagaParts(sagas), ...callParts(stood), ...timerParts(epoch, stood)],
+    parts: [
+      ...sagaParts(sagas),
+      ...approvalParts(stood),
+      ...spendParts(spendings),
+      ...callParts(stood),
+      ...timerParts(epoch, stood),
+    ],
   }
 }
 

@@ -10,6 +10,15 @@ import { type Part, run, runParts } from './statement.ts'
 
 /** Taken while a life starts, so that ordinals are in the order in which they are seen. */
 const START_LOCK = 2
+/** Between those that put stops and those that look at them: when a stop is committed, no intent is on its way past it. */
+const STOP_LOCK = 3
+/** Taken in a statement of its own: what is looked at after it was waited for is what there is then. */
+const TAKE_STOP_LOCK = {
+  none: '',
+  shared: `; select pg_advisory_xact_lock_shared(${LOCK_SPACE}, ${STOP_LOCK})`,
+  alone: `; select pg_advisory_xact_lock(${LOCK_SPACE}, ${STOP_LOCK})`,
+} as const
+export type StopLock = keyof typeof TAKE_STOP_LOCK
 
 export interface LifeOptions {
   readonly epoch: string
@@ -51,11 +60,12 @@ export async function beginBatch(
   client: pg.Client,
   { epoch, writer, leaseMs }: LifeOptions,
   number: number,
+  stops: StopLock,
 ): Promise<Turn> {
   const text = `begin isolation level read committed;
     select ordinal, writer, batch, results, ended, chain_batch, chain_seq, chain_hash
-    from writ.life where epoch = ${pg.escapeLiteral(epoch)} for update`
-  // Two statements in one message give two results.
+    from writ.life where epoch = ${pg.escapeLiteral(epoch)} for update${TAKE_STOP_LOCK[stops]}`
+  // Each statement of the message gives a result.
   const [, locked] = (await client.query(text)) as unknown as [unknown, pg.QueryResult<LifeRow>]
   const row = locked.rows[0]
   if (row !== undefined && row.writer === writer && row.batch === number) {

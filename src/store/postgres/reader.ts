@@ -1,15 +1,16 @@
 // The read side: single statements, each of which sees what is committed.
 import { type CallState, isOutcome } from '../../contract/answer.ts'
 import { ENTRY_STATES, type EntryState } from '../../contract/entry.ts'
-import { sha256Hex } from '../../util/canonical.ts'
 import type { StoreReads } from '../assemble-store.ts'
 import { isKeepable, isSettled, isStoppable } from '../entry-rule.ts'
 import { CALL_COLUMNS, decodeCall, decodeEntry, decodeSaga, decodeTimer, ENTRY_COLUMNS } from './decode.ts'
 import { keepable, slotOf } from './encode.ts'
 import { NEWEST_HOLDER } from './entry-writer.ts'
 import { evidenceReads } from './evidence-reader.ts'
+import { approvalReads, budgetReads } from './governance-reader.ts'
 import type { ReadPool } from './reading.ts'
 import { decodeResource, RESOURCE_COLUMNS } from './resource-writer.ts'
+import { createWhere } from './where.ts'
 
 export function createReader(pool: ReadPool, epoch: string): StoreReads {
   return {
@@ -19,6 +20,8 @@ export function createReader(pool: ReadPool, epoch: string): StoreReads {
     evidence: evidenceReads(pool),
     timers: timerReads(pool),
     sagas: sagaReads(pool),
+    approvals: approvalReads(pool),
+    budgets: budgetReads(pool),
   }
 }
 
@@ -175,23 +178,6 @@ function sagaReads(pool: ReadPool): StoreReads['sagas'] {
         ...where.query('list-sagas', 'select * from writ.saga', 'order by id desc', limit),
       )
       return rows.map(decodeSaga)
-    },
-  }
-}
-
-/** Gathers conditions and their values; each `?` becomes the number of its value. */
-function createWhere() {
-  const terms: string[] = []
-  const values: unknown[] = []
-  return {
-    add(term: string, value?: unknown): void {
-      if (term.includes('?')) values.push(value)
-      terms.push(term.replace('?', `$${values.length}`))
-    },
-    /** There is one statement for each combination of filters. */
-    query(name: string, select: string, order: string, limit: number): [string, string, unknown[]] {
-      const text = `${select} where ${terms.join(' and ')} ${order} limit $${values.length + 1}`
-      return [`${name}:${sha256Hex(text).slice(0, 16)}`, text, [...values, limit]]
     },
   }
 }

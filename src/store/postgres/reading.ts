@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../store.ts'
 import { type ConnectionOptions, clientConfig } from './connection.ts'
 import { isLost, isWrongSchema, reasonOf } from './database-error.ts'
 import type { DbRow } from './decode.ts'
+import { planName } from './statement.ts'
 
 export interface ReadPool {
   rows(name: string, text: string, values?: readonly unknown[]): Promise<readonly DbRow[]>
@@ -30,7 +31,7 @@ export function createReadPool(options: ReadPoolOptions): ReadPool {
   async function rows(name: string, text: string, values: readonly unknown[] = []) {
     const cause = options.away()
     if (cause !== undefined) throw unreachable(cause)
-    const query = { name: `writ:${name}`, text, values: [...values] }
+    const query = { name: planName(name), text, values: [...values] }
     try {
       return (await pool.query<DbRow>(query)).rows
     } catch (error) {

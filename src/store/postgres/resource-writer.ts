@@ -1,5 +1,6 @@
 // Writes declared resources: all changes of one apply, or none. The counter of versions is the lock between replicas.
 import type pg from 'pg'
+import { readResourceBody } from '../resource-body.ts'
 import { planResources, resourceKey } from '../resource-plan.ts'
 import type { ApplyResult, ResourceChange, ResourceRow } from '../store.ts'
 import type { DbRow } from './decode.ts'
@@ -17,7 +18,7 @@ export function decodeResource(row: DbRow): ResourceRow {
     resourceVersion: row.resource_version as number,
     generation: row.generation as number,
     digest: row.digest as string,
-    body: JSON.parse(row.body as string),
+    body: readResourceBody(row.body as string),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
   }

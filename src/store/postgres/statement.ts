@@ -1,5 +1,6 @@
 // One statement out of the parts that a batch needs: fewer ways to the database and back.
 import type pg from 'pg'
+import { sha256Hex } from '../../util/canonical.ts'
 
 /** Keeps a plan for each text. A pooler that hands one session to several clients would mix them up. */
 export function run<R extends pg.QueryResultRow>(
@@ -8,7 +9,15 @@ export function run<R extends pg.QueryResultRow>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<pg.QueryResult<R>> {
-  return client.query<R>({ name: `writ:${name}`, text, values: [...values] })
+  return client.query<R>({ name: planName(name), text, values: [...values] })
+}
+
+/** PostgreSQL cuts names at 63 bytes, and two that begin alike would be one. */
+const LONGEST_NAME = 63
+
+export function planName(name: string): string {
+  const whole = `writ:${name}`
+  return whole.length <= LONGEST_NAME ? whole : `writ:${sha256Hex(name).slice(0, 40)}`
 }
 
 export interface Part {

@@ -116,16 +116,20 @@ export async function requestCancel(client: pg.Client, namespace: string, id: st
   return rows[0] === undefined ? { rows: 0 } : { rows: rows.length, owner: rows[0].epoch }
 }
 
-/** Entries first, then as many calls as the limit leaves. The revision of an erased entry moves: nobody can run it. */
+/** Entries first, then as many calls, and periods of budgets that are over, as the limit leaves. The revision of an erased entry moves: nobody can run it. */
 export async function erase(client: pg.Client, before: number, limit: number): Promise<number> {
   const entries = await changed(
     client,
     'erase-entries',
     `with old as materialized (
-       select number from writ.entry where not open and not erased and settled_at < $1
-       order by settled_at limit $2 for update skip locked)
+       select number, namespace, id from writ.entry where not open and not erased and settled_at < $1
+       order by settled_at limit $2 for update skip locked),
+     shown as (
+       update writ.approval as a set payload = null, revision = a.revision + 1 from old
+       where a.namespace = old.namespace and a.entry_id = old.id and a.payload is not null)
      update writ.entry as e
-     set payload = null, outcome = null, request = null, erased = true, revision = e.revision + 1
+     set payload = null, narrowed = null, outcome = null, request = null, spends = null, erased = true,
+       revision = e.revision + 1
      from old where e.number = old.number`,
     [before, limit],
   )
@@ -140,7 +144,19 @@ export async function erase(client: pg.Client, before: number, limit: number): P
      where c.namespace = old.namespace and c.id = old.id`,
     [before, limit - entries],
   )
-  return entries + calls
+  if (entries + calls >= limit) return entries + calls
+  const budgets = await changed(
+    client,
+    'forget-budgets',
+    `with old as materialized (
+       select namespace, budget, subject, began_at from writ.budget where ends_at < $1
+       order by ends_at limit $2 for update skip locked)
+     delete from writ.budget as b using old
+     where b.namespace = old.namespace and b.budget = old.budget and b.subject = old.subject
+       and b.began_at = old.began_at`,
+    [before, limit - entries - calls],
+  )
+  return entries + calls + budgets
 }
 
 export async function forget(client: pg.Client, before: number, limit: number): Promise<number> {
@@ -148,8 +164,10 @@ export async function forget(client: pg.Client, before: number, limit: number): 
     client,
     'forget-entries',
     `with old as materialized (
-       select number from writ.entry where erased and settled_at < $1
-       order by settled_at limit $2 for update skip locked)
+       select number, namespace, id from writ.entry where erased and settled_at < $1
+       order by settled_at limit $2 for update skip locked),
+     approvals as (
+       delete from writ.approval as a using old where a.namespace = old.namespace and a.entry_id = old.id)
      delete from writ.entry as e using old where e.number = old.number`,
     [before, limit],
   )

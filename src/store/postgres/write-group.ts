@@ -1,5 +1,5 @@
 // Cuts a batch into groups that set-based statements can take at once: in a group no two writes touch one entry, one
-// identity or one saga, so that the order within it does not matter. The order of groups is that of the batch.
+// identity, one approval or one saga, so that the order within it does not matter. The order of groups is that of the batch.
 import { type EncodedOp, type EncodedOther, type EncodedWrite, pair } from './encode.ts'
 
 /** An operation and its place in the batch. */
@@ -40,7 +40,7 @@ export function stepsOf(ops: readonly EncodedOp[], alone = false): readonly Step
 }
 
 /** What a write changes, and what it only needs to be as it was before: many may need one saga to be open. */
-function marksOf({ entry, write }: EncodedWrite): { marks: string[]; needs: string[] } {
+function marksOf({ entry, write, approval }: EncodedWrite): { marks: string[]; needs: string[] } {
   const marks: string[] = []
   const needs = write.openSaga === undefined ? [] : [`saga ${pair(write.namespace, write.openSaga)}`]
   if (entry !== undefined) marks.push(`entry ${entry.slot}`)
@@ -48,6 +48,7 @@ function marksOf({ entry, write }: EncodedWrite): { marks: string[]; needs: stri
     marks.push(`id ${entry.id}`)
     if (entry.unique !== undefined) marks.push(`identity ${entry.unique.identity}`)
   }
+  if (approval !== undefined) marks.push(`approval ${approval.at}`)
   if (write.saga !== undefined) {
     const id = write.saga.kind === 'insert' ? write.saga.saga.id : write.saga.id
     marks.push(`saga ${pair(write.namespace, id)}`)

@@ -1,6 +1,7 @@
 // Operations and their results as they cross to the writer. The caller's side makes them, so that each value is turned
 // into JSON once and the writer's thread never sees an object it would have to walk.
 import type { OpResult, StoreOp } from '../assemble-store.ts'
+import { spendProblem } from '../spend-rule.ts'
 import {
   type ApplyResult,
   type CheckpointRow,
@@ -9,9 +10,11 @@ import {
   type LedgerWrite,
   type Life,
   type TimerChange,
+  type WriteResult,
 } from '../store.ts'
 import { timerProblem } from '../timer-rule.ts'
 import type { Refused } from '../write-queue.ts'
+import { type EncodedApproval, encodeApproval } from './approval-codec.ts'
 import { decodeCall, encodeCall } from './call-codec.ts'
 import {
   decodeEntry,
@@ -31,6 +34,11 @@ export interface WriteRest {
   readonly timers: readonly Row[]
   readonly saga: EncodedSaga | null
   readonly openSaga: string | null
+  readonly approval: EncodedApproval | null
+  /** JSON of what is spent. */
+  readonly spends: string | null
+  /** Each: the name of a stop, when the token was issued or null. */
+  readonly unless: readonly Row[]
 }
 
 export type EncodedWrite = readonly [
@@ -67,6 +75,7 @@ export type EncodedResult =
   | 0
   | readonly ['key' | 'identity' | 'revision' | 'saga', Row | null]
   | Refused
+  | Extract<WriteResult, { kind: 'conflict' }>
   | ApplyResult
   | { readonly kind: 'changed'; readonly rows: number }
   | { readonly kind: 'entries' | 'calls' | 'timers'; readonly found: readonly Row[] }
@@ -104,14 +113,17 @@ export function encodeOp(op: StoreOp): EncodedOp {
 }
 
 function encodeWrite(write: LedgerWrite): EncodedWrite {
-  const { namespace, entry, calls, evidence, timers, saga, openSaga } = write
+  const { namespace, entry, calls, evidence, timers, saga, openSaga, approval, spends, unless } = write
   const main = [
     'write',
     entry === undefined ? null : entry.kind === 'insert' ? encodeInsert(entry) : encodeUpdate(entry),
     calls === undefined ? [] : calls.map(encodeCall),
     evidence === undefined ? [] : evidence.map(encodeEvidence),
   ] as const
-  if (timers === undefined && saga === undefined && openSaga === undefined) return main
+  const rest = timers ?? saga ?? openSaga ?? approval ?? spends ?? unless
+  if (rest === undefined) return main
+  const problem = spendProblem(write)
+  if (problem !== undefined) throw new IllegalWrite(problem)
   return [
     ...main,
     {
@@ -119,6 +131,9 @@ function encodeWrite(write: LedgerWrite): EncodedWrite {
       timers: (timers ?? []).map(encodeTimer),
       saga: saga === undefined ? null : encodeSaga(saga),
       openSaga: openSaga ?? null,
+      approval: approval === undefined ? null : encodeApproval(namespace, approval),
+      spends: spends === undefined || spends.length === 0 ? null : JSON.stringify(spends),
+      unless: (unless ?? []).map(({ stop, issuedAt }) => checked([stop, issuedAt ?? null], 'guard')),
     },
   ]
 }

@@ -5,13 +5,16 @@
 // not take) rolls the batch back and applies it again without that operation: a commit never holds half of one.
 import type { DatabaseSync } from 'node:sqlite'
 import type { Refused } from '../write-queue.ts'
+import { createApprovalWriter } from './approval-writer.ts'
+import { createBudgetWriter } from './budget-writer.ts'
 import { createCallWriter } from './call-writer.ts'
-import type { Batch, EncodedOp, EncodedResult, EncodedWrite } from './codec.ts'
+import type { Batch, EncodedOp, EncodedResult, EncodedWrite, WriteRest } from './codec.ts'
 import { createEntryWriter } from './entry-writer.ts'
 import { createEvidenceWriter } from './evidence-writer.ts'
 import { createLifeWriter } from './life-writer.ts'
 import { createResourceWriter } from './resource-writer.ts'
 import { createSagaWriter } from './saga-writer.ts'
+import { createStopCheck } from './stop-check.ts'
 import { createTimerWriter } from './timer-writer.ts'
 
 export interface Engine {
@@ -27,7 +30,10 @@ const OWN_FAULTS: ReadonlySet<number> = new Set([18, 19, 20, 25])
 
 export function createEngine(db: DatabaseSync): Engine {
   const lives = createLifeWriter(db)
-  const entries = createEntryWriter(db)
+  const approvals = createApprovalWriter(db)
+  const budgets = createBudgetWriter(db)
+  const stops = createStopCheck(db)
+  const entries = createEntryWriter({ db, budgets, approvals })
   const calls = createCallWriter(db)
   const timers = createTimerWriter(db)
   const sagas = createSagaWriter(db)
@@ -36,18 +42,29 @@ export function createEngine(db: DatabaseSync): Engine {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
 
+  /** What stands in the way of a write beside its saga, its entry and its budgets. */
+  function checkRest({ at }: Batch, { namespace, unless, approval }: WriteRest): EncodedResult {
+    const stop = stops(namespace, unless, at)
+    if (stop !== undefined) return { kind: 'conflict', on: 'stopped', stop }
+    return approval === null ? 0 : approvals.check(approval)
+  }
+
   function write(batch: Batch, op: EncodedWrite): EncodedResult {
     const [, entry, callRows, evidenceRows, rest] = op
     if (rest !== undefined) {
       const result = sagas.check(rest)
       if (result !== 0) return result
+      const problem = checkRest(batch, rest)
+      if (problem !== 0) return (entry === null ? 0 : entries.check(entry)) || problem
     }
     if (entry !== null) {
-      const result = entry[0] === 'insert' ? entries.insert(entry) : entries.update(entry)
+      const spends = rest === undefined || rest.spends === null ? [] : JSON.parse(rest.spends)
+      const result = entry[0] === 'insert' ? entries.insert(entry, spends) : entries.update(entry, spends)
       if (result !== 0) return result
     }
     if (rest !== undefined) {
       sagas.write(rest)
+      if (rest.approval !== null) approvals.write(rest.approval)
       for (const row of rest.timers) timers.set(batch, rest.namespace, row)
     }
     for (const row of callRows) calls.put(row)
@@ -72,8 +89,9 @@ export function createEngine(db: DatabaseSync): Engine {
       }
       case 'erase': {
         const [, before, limit] = op
-        const rows = entries.erase(before, limit)
-        return changed(rows + calls.erase(before, limit - rows))
+        let rows = entries.erase(before, limit)
+        rows += calls.erase(before, limit - rows)
+        return changed(rows + budgets.forget(before, limit - rows))
       }
       case 'forget': {
         const [, before, limit] = op

@@ -7,7 +7,10 @@ import { checked, type Row, textOf } from './row.ts'
 
 /** An entry to insert: its row, its body, its identity, and since when that must be the only one. */
 export type EncodedInsert = readonly ['insert', Row, Row, string | null, number | null]
-/** An entry to change: scope, key, revision, path; the columns to set, where null keeps what is there; then as above. */
+/**
+ * An entry to change: scope, key, revision, path; the columns to set, where null keeps what is there; then as above; and
+ * what its payload is narrowed to, where the update says so.
+ */
 export type EncodedUpdate = readonly [
   'update',
   string,
@@ -16,11 +19,12 @@ export type EncodedUpdate = readonly [
   readonly EntryState[],
   Row,
   number | null,
+  narrowed?: string,
 ]
 
 /** Of `entry join entry_body`. */
 export const ENTRY_COLUMNS =
-  'namespace, scope, key, id, state, revision, epoch, call_id, attempts, approval_id, cancel_requested, created_at, settled_at, identity, outcome, erased, fixed, payload, request, saga, identity_at'
+  'namespace, scope, key, id, state, revision, epoch, call_id, attempts, approval_id, cancel_requested, created_at, settled_at, identity, outcome, erased, fixed, payload, request, saga, identity_at, narrowed'
 
 export const ENTRY_TABLES = 'entry join entry_body using (number)'
 
@@ -49,12 +53,18 @@ export function encodeInsert(insert: EntryInsert): EncodedInsert {
     entry.saga ?? null,
     firstIdentityAt(entry) ?? null,
   ]
-  const body = [JSON.stringify(fixedPart(entry)), textOf(entry.payload), textOf(entry.request)]
+  const body = [
+    JSON.stringify(fixedPart(entry)),
+    textOf(entry.payload),
+    textOf(entry.request),
+    textOf(entry.narrowed),
+  ]
   return ['insert', checked(row, 'entry'), body, entry.identity ?? null, insert.uniqueSince ?? null]
 }
 
 export function encodeUpdate(update: EntryUpdate): EncodedUpdate {
   const { epoch, attempts, outcome, settledAt, callId, cancelRequested, approvalId, identityAt } = update.set
+  const { narrowed } = update.set
   const row = [
     epoch ?? null,
     attempts ?? null,
@@ -66,7 +76,8 @@ export function encodeUpdate(update: EntryUpdate): EncodedUpdate {
     settledAt ?? null,
   ]
   const { scope, key, revision, path, uniqueSince } = update
-  return ['update', scope, key, revision, path, checked(row, 'entry'), uniqueSince ?? null]
+  const main = ['update', scope, key, revision, path, checked(row, 'entry'), uniqueSince ?? null] as const
+  return narrowed === undefined ? main : [...main, JSON.stringify(narrowed)]
 }
 
 /** `row` has ENTRY_COLUMNS. */
@@ -92,6 +103,7 @@ export function decodeEntry(row: Row): Entry {
     ...(row[19] === null ? {} : { saga: row[19] as string }),
     ...(row[18] === null ? {} : { request: JSON.parse(row[18] as string) }),
     ...(row[17] === null ? {} : { payload: JSON.parse(row[17] as string) }),
+    ...(row[21] === null ? {} : { narrowed: JSON.parse(row[21] as string) }),
     ...(row[14] === null ? {} : { outcome: JSON.parse(row[14] as string) }),
     ...(row[15] === 0 ? {} : { erased: true as const }),
   }

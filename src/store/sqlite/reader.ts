@@ -6,6 +6,7 @@ import type { CallFilter } from '../store.ts'
 import { CALL_COLUMNS, decodeCall } from './call-codec.ts'
 import { entryReads } from './entry-reader.ts'
 import { evidenceReads } from './evidence-reader.ts'
+import { approvalReads, budgetReads } from './governance-reader.ts'
 import { decodeResource, RESOURCE_COLUMNS } from './resource-writer.ts'
 import { keepable, type Row } from './row.ts'
 import { decodeSaga, SAGA_COLUMNS } from './saga-codec.ts'
@@ -27,6 +28,8 @@ export function createReader(db: DatabaseSync, { epoch, now }: ReaderOptions): S
     sagas: sagaReads(db),
     resources: resourceReads(db),
     evidence: evidenceReads(db),
+    approvals: approvalReads(db),
+    budgets: budgetReads(db),
   }
 }
 

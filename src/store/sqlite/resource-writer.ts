@@ -1,5 +1,6 @@
 // Writes declared resources: all changes of one apply, or none.
 import type { DatabaseSync } from 'node:sqlite'
+import { readResourceBody } from '../resource-body.ts'
 import { planResources } from '../resource-plan.ts'
 import type { ApplyResult, ResourceChange, ResourceRow } from '../store.ts'
 import type { Row } from './row.ts'
@@ -22,7 +23,7 @@ export function decodeResource(row: Row): ResourceRow {
     resourceVersion: row[4] as number,
     generation: row[5] as number,
     digest: row[6] as string,
-    body: JSON.parse(row[7] as string),
+    body: readResourceBody(row[7] as string),
     createdAt: row[8] as number,
     updatedAt: row[9] as number,
   }

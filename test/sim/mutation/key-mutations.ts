@@ -157,8 +157,8 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
     'identity-is-checked-in-the-transaction',
     'S14',
     EXECUTE,
-    `const unique = identity !== undefined && state.approvalReasons.length === 0`,
-    `const unique = identity !== undefined && state.approvalReasons.length > 99`,
+    `const unique = identity !== undefined && !isAgreedRepeat(state)`,
+    `const unique = identity !== undefined && isAgreedRepeat(state)`,
   ),
   one(
     'identity-holds-for-inserts',
@@ -178,7 +178,7 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
     'identity-approve-is-unique-until-approved',
     'S14',
     EXECUTE,
-    `const unique = identity !== undefined && state.approvalReasons.length === 0`,
+    `const unique = identity !== undefined && !isAgreedRepeat(state)`,
     `const unique = identity !== undefined && identity.onRepeat !== 'approve'`,
   ),
 ]

@@ -50,6 +50,8 @@ export const MISSED_AT: Readonly<Record<string, number>> = {
   'commit-needs-its-token': 108,
   'rollback-until-acknowledged': 32,
   'repeats-of-a-key-are-no-repeats-of-its-identity': 117,
-  'failed-flush-stops-sending': 314,
+  'failed-flush-stops-sending': 794,
+  'keyed-is-looked-at-before-each-send': 199,
+  'rate-limit': 151,
   'undone-under-one-key': 58,
 }

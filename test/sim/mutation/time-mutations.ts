@@ -44,8 +44,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     'slow-disk-does-not-hold-the-caller',
     'S9',
     'src/pipeline/live-call.ts',
-    `const waitMs = Math.min(options.waitMs ?? Number.POSITIVE_INFINITY, left)`,
-    `const waitMs = options.waitMs ?? Number.POSITIVE_INFINITY * left`,
+    `Math.min(waitMs ?? Number.POSITIVE_INFINITY, left)`,
+    `(waitMs ?? Number.POSITIVE_INFINITY * left)`,
   ),
   one(
     'deadlines-are-monotonic',

@@ -9,6 +9,7 @@ import { createPostgresStore } from '../../../src/store/postgres/postgres-store.
 import type { LedgerWrite, Store } from '../../../src/store/store.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
 import { KEPT_STATES, makeEndedCall, makeEntry, makeEvidence, newLife, OUTCOME, pathTo } from '../fixture.ts'
+import { governedRows, governedWrite, stopChange } from '../governed-write.ts'
 
 let server: PostgresServer
 let url: string
@@ -57,6 +58,7 @@ const extras = fc.record({
       state: fc.constantFrom(...SAGA_STATES),
     }),
   ),
+  govern: governedWrite(NUMBERS.map((id) => `entry-${id}`)),
 })
 
 function addExtras(
@@ -64,9 +66,9 @@ function addExtras(
   write: LedgerWrite,
   more: typeof extras extends fc.Arbitrary<infer T> ? T : never,
 ): LedgerWrite {
-  const { timer, openSaga, saga } = more
+  const { timer, openSaga, saga, govern } = more
   return {
-    ...write,
+    ...govern(run.namespace, write),
     ...(timer === undefined
       ? {}
       : {
@@ -222,6 +224,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
+    arbitrary: stopChange.map(
+      (change): Step =>
+        async (store, run) =>
+          (await store.resources.apply(run.namespace, [change], 7, [])).kind,
+    ),
+  },
+  {
+    weight: 1,
     arbitrary: number.map(
       (id): Step =>
         (store, run) =>
@@ -249,6 +259,7 @@ async function everything(store: Store, { namespace, scope }: Run): Promise<unkn
       (timer) => timer && { subject: timer.subject, data: timer.data },
     ),
     evidence: await all(KEYS, (one) => store.evidence.forCall(namespace, one)),
+    governed: await governedRows(store, namespace),
   }
 }
 

@@ -1,10 +1,13 @@
 // What a store says about a database that it cannot use, and how several replicas begin on an empty one.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
+import { fixedPart } from '../../../src/store/entry-fixed.ts'
+import { slotOf } from '../../../src/store/postgres/encode.ts'
 import { createPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
-import { insertOf, makeEndedCall, makeEntry, newLife, SCOPE } from '../fixture.ts'
+import { insertOf, makeEndedCall, makeEntry, makeSpend, newLife, SCOPE, updateOf } from '../fixture.ts'
 import { withPlace } from './place.ts'
 
 let server: PostgresServer
@@ -122,7 +125,38 @@ describe('beginning', () => {
         lives?.map(({ ordinal }) => ordinal),
         [1, 2, 3, 4, 5, 6],
       )
-      assert.equal((await place.query('select * from writ.writ_schema')).length, 1)
+      const versions = await place.query('select version from writ.writ_schema order by version')
+      assert.deepEqual(versions, [{ version: 1 }, { version: 2 }])
+    }))
+
+  it('a database of schema 1 is brought to the newest schema, and what is in it goes on working', () =>
+    withPlace(server, async (place) => {
+      const sql = new URL('../../../src/store/postgres/migration/0001-init.sql', import.meta.url)
+      await place.query('create schema writ')
+      await place.query('create table writ.writ_schema (version integer primary key, name text not null)')
+      await place.query(readFileSync(sql, 'utf8'))
+      await place.query("insert into writ.writ_schema values (1, '0001-init.sql')")
+      const old = makeEntry(newLife(), { key: 'old' })
+      await place.query(
+        `insert into writ.entry (slot, namespace, scope, key, id, state, open, revision, epoch, call_id, attempts,
+           cancel_requested, created_at, actor, fixed, payload)
+         values ($1, 'default', $2, 'old', $3, 'unknown', true, 1, 'gone', 'c', 1, false, 1000, 'agent', $4, $5)`,
+        [
+          slotOf(old.scope, old.key),
+          old.scope,
+          old.id,
+          JSON.stringify(fixedPart(old)),
+          JSON.stringify(old.payload),
+        ],
+      )
+      const { store } = await place.open()
+      const found = await store.entries.find(old.scope, 'old')
+      assert.deepEqual(found?.payload, old.payload)
+      assert.equal(found?.narrowed, undefined)
+      const spends = [makeSpend()]
+      const again = { ...updateOf(old, ['intended']), spends, unless: [{ stop: 'all' }] }
+      assert.deepEqual(await store.ledger.intend(again), { kind: 'written' })
+      assert.deepEqual(await store.budgets.spent('default', spends), [40])
     }))
 
   it('a database that is away at the start is waited for', async () => {

@@ -7,7 +7,17 @@ import { it, type TestContext } from 'node:test'
 import { latestSchema } from '../../../src/store/sqlite/migrations.ts'
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { verifyChain } from '../case/evidence-cases.ts'
-import { insertOf, makeEntry, makeEvidence, makeSaga, newLife, SCOPE, updateOf } from '../fixture.ts'
+import {
+  insertOf,
+  makeApproval,
+  makeEntry,
+  makeEvidence,
+  makeSaga,
+  makeSpend,
+  newLife,
+  SCOPE,
+  updateOf,
+} from '../fixture.ts'
 import { temporaryFolder } from './process.ts'
 
 function makeOldDatabase(t: TestContext): string {
@@ -95,15 +105,20 @@ it('a database of schema 1 takes everything that is new, and erases and forgets 
   const world = newLife()
   const store = await createSqliteStore({ world, path: makeOldDatabase(t) })
   const saga = makeSaga(world)
-  const entry = makeEntry(world, { saga: saga.id, request: { agent: 'planner' } })
+  const narrowed = { payload: { inline: {} }, hash: 'cc' }
+  const entry = makeEntry(world, { saga: saga.id, request: { agent: 'planner' }, narrowed })
   await store.ledger.intend({ namespace: 'default', saga: { kind: 'insert', saga } })
   const write = {
     ...insertOf(entry),
     openSaga: saga.id,
     timers: [{ kind: 'reconcile', subject: entry.id, inMs: 0 } as const],
     evidence: [makeEvidence(entry.callId)],
+    approval: { kind: 'insert', approval: makeApproval(world, { entryId: entry.id }) } as const,
+    spends: [makeSpend()],
+    unless: [{ stop: 'all' }],
   }
   assert.deepEqual(await store.ledger.intend(write), { kind: 'written' })
+  assert.deepEqual(await store.budgets.spent('default', [makeSpend()]), [40])
   assert.deepEqual(await store.entries.find(entry.scope, entry.key), entry)
   assert.equal((await store.timers.claim(10)).length, 1)
   const unknown = (await store.entries.find(SCOPE, 'unknown'))!

@@ -36,7 +36,7 @@ it('a newer schema is refused, untouched, with what to do about it', async (t) =
   db.close()
   await assert.rejects(
     open(path),
-    /has schema 99, this build of Writ knows schemas up to 2: start the newer Writ/,
+    /has schema 99, this build of Writ knows schemas up to 3: start the newer Writ/,
   )
   const after = new DatabaseSync(path)
   assert.equal(after.prepare('select count(*) as n from epoch').get()?.n, 1)

@@ -6,7 +6,7 @@ import type { EntryState } from '../../../src/contract/entry.ts'
 import { createEngine } from '../../../src/store/sqlite/engine.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
 import { createReader } from '../../../src/store/sqlite/reader.ts'
-import type { EntryFilter } from '../../../src/store/store.ts'
+import type { ApprovalFilter, EntryFilter } from '../../../src/store/store.ts'
 
 /** Every statement that is prepared while `run` has the database, with its plan. */
 function plansOf(run: (database: DatabaseSync) => void): ReadonlyMap<string, string> {
@@ -29,7 +29,7 @@ function plansOf(run: (database: DatabaseSync) => void): ReadonlyMap<string, str
 
 /** The tables that grow with the number of calls. */
 const LARGE =
-  /SCAN (entry|entry_body|call|evidence|evidence_link|timer|saga)(?! USING (COVERING )?INDEX (entry_open|call_open|timer_due))/
+  /SCAN (entry|entry_body|call|evidence|evidence_link|timer|saga|approval|budget)(?! USING (COVERING )?INDEX (entry_open|call_open|timer_due))/
 
 it('no statement of the writer or the reader walks over a large table', () => {
   const plans = plansOf((database) => {
@@ -61,6 +61,30 @@ it('lists of open entries and of members of a saga come from their own indexes, 
     const lists = [...list(filter)].filter(
       ([sql]) => sql.includes('order by id desc') && sql.includes('entry_body'),
     )
+    assert.equal(lists.length, 1, JSON.stringify(filter))
+    for (const [, plan] of lists) {
+      assert.match(plan, index)
+      assert.doesNotMatch(plan, /TEMP B-TREE/)
+    }
+  }
+})
+
+it('lists of approvals come from an index, in order', () => {
+  const wanted: [Partial<ApprovalFilter>, RegExp][] = [
+    [{ states: ['pending', 'approved'] }, /approval_state \(namespace=\? AND state=\?\)/],
+    [{ requester: 'a' }, /approval_requester \(namespace=\? AND requester=\?\)/],
+    [{ tool: 't', before: 'x' }, /approval_tool \(namespace=\? AND tool=\? AND id<\?\)/],
+    [{ before: 'x' }, /approval_id \(namespace=\? AND id<\?\)/],
+  ]
+  for (const [filter, index] of wanted) {
+    const plans = plansOf((database) =>
+      createReader(database, { epoch: 'e', now: () => 0 }).approvals.list({
+        namespace: 'n',
+        limit: 5,
+        ...filter,
+      }),
+    )
+    const lists = [...plans].filter(([sql]) => /from approval .*order by id desc/.test(sql))
     assert.equal(lists.length, 1, JSON.stringify(filter))
     for (const [, plan] of lists) {
       assert.match(plan, index)

@@ -1,0 +1,205 @@
+// The file of the token keys: for its owner alone, shared by replicas, read again when somebody changed it.
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import type { World } from '../util/world.ts'
+import { type KeyRing, readKeyRing, rotateKeyText } from './key-ring.ts'
+
+/** How often a file is looked at for a key that was taken out. One that was added is found at once. */
+const LOOK_MS = 1000
+
+export interface KeyFile {
+  /** The keys by now. `kid` is the one that is looked for: where it is not known, the file is looked at again. */
+  ring(kid?: string): KeyRing
+  /** The keys with the one that signs, looked at anew: a rotation elsewhere counts from its moment on. */
+  fresh(): KeyRing
+  /** Adds a key that signs from now on. Throws where the file cannot be written. */
+  rotate(): { readonly kid: string; readonly dropped: readonly string[] }
+}
+
+export interface KeyFileOptions {
+  readonly path: string
+  /** Makes the file where there is none; else that is an error. */
+  readonly make: boolean
+  readonly world: Pick<World, 'clock'>
+  /** Hears why a changed file is not taken; what was read before holds on. */
+  readonly onTrouble?: (message: string) => void
+}
+
+export function openTokenKeys({ path, make, world, onTrouble }: KeyFileOptions): KeyFile {
+  if (make && statSync(path, { throwIfNoEntry: false }) === undefined) makeKeyFile(path, world.clock.now())
+  let stamp = stampOf(path)
+  let ring = readKeyFile(path)
+  let lookedAt = world.clock.monotonic()
+  let trouble: string | undefined
+
+  function look(): void {
+    lookedAt = world.clock.monotonic()
+    try {
+      const now = stampOf(path)
+      if (now === stamp && trouble === undefined) return
+      ring = readKeyFile(path)
+      stamp = now
+      trouble = undefined
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      if (message !== trouble) onTrouble?.(message)
+      trouble = message
+    }
+  }
+
+  return {
+    ring(kid) {
+      const unknown = kid !== undefined && !ring.kids.includes(kid)
+      if (unknown || world.clock.monotonic() - lookedAt >= LOOK_MS) look()
+      return ring
+    },
+    fresh() {
+      look()
+      return ring
+    },
+    rotate() {
+      const rotated = rotateKeyFile(path, world.clock.now())
+      look()
+      return rotated
+    },
+  }
+}
+
+/** Keys that end with the process. */
+export function createTokenKeys(world: Pick<World, 'clock'>): KeyFile {
+  let text = rotateKeyText(undefined, world.clock.now()).text
+  let ring = readKeyRing(text)
+  return {
+    ring: () => ring,
+    fresh: () => ring,
+    rotate() {
+      const rotated = rotateKeyText(text, world.clock.now())
+      text = rotated.text
+      ring = readKeyRing(text)
+      return { kid: rotated.kid, dropped: rotated.dropped }
+    },
+  }
+}
+
+/** Makes the file where there is none. */
+export function rotateKeyFile(
+  path: string,
+  now: number,
+): { readonly kid: string; readonly dropped: readonly string[]; readonly made: boolean } {
+  return locked(path, now, () => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found !== undefined) readKeyFile(path)
+    const { text, kid, dropped } = rotateKeyText(
+      found === undefined ? undefined : readFileSync(path, 'utf8'),
+      now,
+    )
+    const half = `${path}.new`
+    writeDurably(half, text)
+    renameSync(half, path)
+    return { kid, dropped, made: found === undefined }
+  })
+}
+
+/** Two rotations at once would lose a key that has signed already. A lock that was left behind is taken over. */
+function locked<T>(path: string, now: number, work: () => T): T {
+  const lock = `${path}.lock`
+  const found = statSync(lock, { throwIfNoEntry: false })
+  if (found !== undefined && now - found.mtimeMs > STALE_LOCK_MS) rmSync(lock, { force: true })
+  try {
+    closeSync(openSync(lock, 'wx', 0o600))
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') {
+      throw new Error(`another rotation of ${path} is under way. Fix: wait a moment and try again`)
+    }
+    throw unwritable(path, error)
+  }
+  try {
+    return work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+const STALE_LOCK_MS = 10_000
+
+function readKeyFile(path: string): KeyRing {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) {
+    throw new Error(
+      `the token keys ${path} are not there. Fix: writ token rotate --file '${path}' makes them`,
+    )
+  }
+  if ((found.mode & 0o077) !== 0) {
+    throw new Error(`others can read or change the token keys ${path}. Fix: chmod 600 '${path}'`)
+  }
+  try {
+    return readKeyRing(readFileSync(path, 'utf8'))
+  } catch (error) {
+    // A parser repeats what it could not read: that may be a private key.
+    const why =
+      error instanceof SyntaxError ? 'it is not JSON' : error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `the token keys ${path} cannot be used: ${why}. Fix: put the right file back, or move it away to begin with a new key`,
+    )
+  }
+}
+
+function stampOf(path: string): string {
+  const found: Stats | undefined = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.ino}:${found.size}:${found.mtimeMs}:${found.mode}`
+}
+
+/** The name appears with the whole text behind it. */
+function makeKeyFile(path: string, now: number): void {
+  const half = `${path}.new`
+  rmSync(half, { force: true })
+  writeDurably(half, rotateKeyText(undefined, now).text)
+  try {
+    // A link never replaces a file.
+    linkSync(half, path)
+  } catch (error) {
+    // Another start was faster: its keys are the ones.
+    if (codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    rmSync(half, { force: true })
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  rmSync(path, { force: true })
+  try {
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      writeSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw unwritable(path, error)
+  }
+}
+
+function unwritable(path: string, error: unknown): KeysUnwritable {
+  const why = error instanceof Error ? error.message : String(error)
+  return new KeysUnwritable(`${path} cannot be written: ${why}. Fix: change the keys where the file is kept`)
+}
+
+/** The file is there to be read only, as one that something else puts into place. */
+export class KeysUnwritable extends Error {
+  override readonly name = 'KeysUnwritable'
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
