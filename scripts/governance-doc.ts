@@ -79,7 +79,7 @@ A policy is \`scoped\` unless it says otherwise, and a scoped policy without tar
 
 Periods are fixed windows, counted from 1970-01-01 UTC. What a call takes is reserved in the same transaction as its
 intent, so replicas together never spend more than \`max\`; it is given back when the effect is known not to have happened, and
-kept while that is unknown.
+kept while that is unknown. A read that was sent has spent it, however it ends.
 
 ## Not enforced
 

@@ -161,6 +161,8 @@ export const GRANTS: Readonly<Record<string, readonly string[]>> = {
   'cli/command/conformance.ts': ['conformance', 'event', 'telemetry'],
   // Judges policy cases in a runtime of its own, so that a build server needs no other.
   'cli/run-policy-cases.ts': ['runtime.ts', 'runtime-api.ts'],
+  // Validates the Cedar texts of manifests by itself, without a server.
+  'cli/check-cedar-texts.ts': ['governance'],
   // Functions of a program throw ToolError, as they would with the public name of it.
   'conformance/backend/native.ts': ['transport'],
   // Opens the token keys and the list of issuers for the server that is about to start.

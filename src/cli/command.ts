@@ -25,6 +25,8 @@ export interface ArgSpec {
   /** The last one: takes all words that are left, at least one. */
   readonly repeats?: true
   readonly values?: readonly string[]
+  /** Words that are taken beside `values`, and not shown. */
+  readonly also?: readonly string[]
   /** What a shell completes it with. */
   readonly completes?: 'file'
 }

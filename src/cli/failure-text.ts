@@ -18,7 +18,9 @@ const LONGEST = 500
 /** One line for each detail, such as `versions: 1.0.0, 1.1.0`: fixes refer to them by name. */
 export function detailLines(details: JsonObject): readonly string[] {
   return Object.entries(details).flatMap(([name, value]) =>
-    TOLD_ELSEWHERE.has(name) || value === undefined ? [] : [`${name}: ${cut(textOf(value))}`],
+    TOLD_ELSEWHERE.has(name) || value === undefined || isEmpty(value)
+      ? []
+      : [`${name}: ${cut(textOf(value))}`],
   )
 }
 
@@ -27,13 +29,22 @@ export function violationLines(violations: readonly Violation[], whole: string):
 }
 
 /** How to mend a refusal, in the words of the command line: a server speaks of headers, a person sets WRIT_TOKEN. */
-export function fixOf({ status, fix }: ClientError, { env }: Pick<Terminal, 'env'>): string | undefined {
+export function fixOf(
+  { status, fix, details }: ClientError,
+  { env }: Pick<Terminal, 'env'>,
+): string | undefined {
   if (status !== 401) return fix
+  if (details.reason === 'expired' || details.reason === 'revoked')
+    return "set WRIT_TOKEN to a new token: 'writ token create' issues one, for whoever has token:write"
   if (!env.WRIT_TOKEN)
     return 'the token in the data folder is not of this server: set WRIT_TOKEN to one that is'
   return env.WRIT_URL
     ? 'set WRIT_TOKEN to a token of the server that WRIT_URL names'
     : 'set WRIT_TOKEN to a token of this server, or unset it to use the one in the data folder'
+}
+
+function isEmpty(value: Json): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 function textOf(value: Json): string {

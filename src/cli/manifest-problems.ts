@@ -40,7 +40,8 @@ export function placeProblems(
         return other === undefined ? written : `${other.file}:${other.at(['metadata', 'name']).line}`
       },
     )
-    return { ...problem, message, file: document.file, ...document.at(readPath(problem.path)) }
+    const place = document.at(readPath(problem.path), problem.inside)
+    return { ...problem, message, file: document.file, ...place }
   })
 }
 

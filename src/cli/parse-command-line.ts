@@ -133,8 +133,8 @@ function readArg(spec: CommandSpec, arg: ArgSpec, value: string | undefined): st
       `see 'writ ${spec.name} --help'`,
     )
   }
-  if (arg.values && !arg.values.includes(value)) {
-    const close = didYouMean(value, arg.values)
+  if (arg.values && !arg.values.includes(value) && !arg.also?.includes(value)) {
+    const close = didYouMean(value, [...arg.values, ...(arg.also ?? [])])
     throw usageError(
       `'writ ${spec.name}' does not know '${value}'`,
       close ? `did you mean '${close}'?` : `use ${arg.values.join(' or ')}`,

@@ -3,7 +3,14 @@ import Type from 'typebox'
 import { ACTOR_KINDS } from '../contract/caller.ts'
 import { DECISIONS } from '../contract/decision.ts'
 import { createShapeCheck } from '../resource/check-shape.ts'
-import { createFindings, inReadingOrder, type Problem, toProblem } from '../resource/problem.ts'
+import {
+  createFindings,
+  inReadingOrder,
+  type Path,
+  type Position,
+  type Problem,
+  toProblem,
+} from '../resource/problem.ts'
 import { locate, toJson } from '../resource/source-tree.ts'
 import { readYaml } from '../resource/yaml-source.ts'
 import type { Json } from '../util/json.ts'
@@ -65,6 +72,8 @@ export interface ReadCases {
   /** The line of each case. */
   readonly lines: readonly number[]
   readonly problems: readonly Problem[]
+  /** Where something of the file is. */
+  readonly at?: (path: Path) => Position
 }
 
 /** Never throws. */
@@ -87,7 +96,8 @@ export function readPolicyCases(text: string | Uint8Array, file: string): ReadCa
   for (const one of findings.all) problems.push(toProblem(one, file, locate(root, one.path)))
   if (problems.length > 0) return { lines: [], problems: inReadingOrder(problems) }
   const cases = value as unknown as PolicyCases
-  return { cases, lines: cases.cases.map((_, at) => locate(root, ['cases', at]).line), problems }
+  const at = (path: Path) => locate(root, path)
+  return { cases, lines: cases.cases.map((_, index) => at(['cases', index]).line), problems, at }
 }
 
 /** A time without a zone would be another one on another machine. */

@@ -3,13 +3,23 @@ import type { Client } from '../client/client.ts'
 import { ClientError } from '../client/client-error.ts'
 import { didYouMean } from '../util/did-you-mean.ts'
 
-/** The fix for an unknown tool where a name is close. Only the admin may see names: for others there is nothing to propose. */
+/** The fix for an unknown tool where a name is close. Not everybody may see names: for others there is nothing to propose. */
 export async function suggestTool(client: Client, name: string): Promise<string | undefined> {
+  return suggestion(name, (await toolNames(client)) ?? [])
+}
+
+/** A sentence about a tool that is not there; undefined where it is, or where its names are not to be seen. */
+export async function unknownTool(client: Client, name: string): Promise<string | undefined> {
+  const names = await toolNames(client)
+  if (names === undefined || names.includes(name)) return undefined
+  const said = `there is no tool '${name}' in this namespace now`
+  const meant = suggestion(name, names)
+  return meant === undefined ? said : `${said}: ${meant}`
+}
+
+async function toolNames(client: Client): Promise<readonly string[] | undefined> {
   try {
-    return suggestion(
-      name,
-      (await client.listTools()).map(({ metadata }) => metadata.name),
-    )
+    return (await client.listTools()).map(({ metadata }) => metadata.name)
   } catch (error) {
     // What was asked for is answered already; only the proposal is missing.
     if (error instanceof ClientError) return undefined

@@ -34,6 +34,8 @@ export interface ManifestProblem {
   readonly line: number
   readonly column: number
   readonly path: string
+  /** Where inside the text at `path`, such as Cedar. */
+  readonly inside?: { readonly line: number; readonly column: number }
   readonly message: string
   readonly fix?: string
   readonly severity: 'error' | 'warning'

@@ -33,7 +33,7 @@ export function permit(state: Resolved, kit: Kit): StageResult<Permitted> {
 
 /** W17: a role that nobody has declared grants nothing, and is no slip to be forgiven. */
 export function roleMissing(state: Received, version: string, roles: readonly string[]): StageResult<never> {
-  const why = `${state.caller.actor} has ${roles.length === 1 ? 'a role' : 'roles'} that do not exist: ${roles.join(', ')}`
+  const why = `${state.caller.actor} has ${roles.length === 1 ? 'a role that does' : 'roles that do'} not exist: ${roles.join(', ')}`
   return denied(
     state,
     version,
@@ -65,8 +65,17 @@ export function stopFacts(stop: StopSeen): [FailureId, FailureFacts] {
   const since = new Date(stop.at).toISOString()
   return [
     'frozen',
-    { message: `frozen: ${reason}`, details: { code: 'frozen', frozen: name, reason, since } },
+    {
+      message: `${stopText(name)} is stopped: ${reason}`,
+      details: { code: 'frozen', frozen: name, reason, since },
+    },
   ]
+}
+
+/** As a sentence says it: `tool:pay` is tool pay. */
+function stopText(name: string): string {
+  if (name === 'all') return 'everything'
+  return name === 'namespace' ? 'the namespace' : name.replace(':', ' ')
 }
 
 /** S41: whoever is denied learns nothing of the tool: no version, no digest, no date. `version` is that of the rules. */

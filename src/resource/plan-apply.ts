@@ -168,7 +168,10 @@ function checkWhole(
   return findings.flatMap(({ kind, name, inside, ...finding }) =>
     planned
       .filter(({ declared }) => declared.kind === kind && declared.resolved.name === name)
-      .map(({ document }) => toProblem(finding, document.file, document.at(finding.path, inside))),
+      .map(({ document }) => ({
+        ...toProblem(finding, document.file, document.at(finding.path, inside)),
+        ...(inside === undefined ? {} : { inside }),
+      })),
   )
 }
 

@@ -33,6 +33,8 @@ export interface Problem {
   readonly column: number
   /** As people write it: spec.approval_triggers[0].op */
   readonly path: string
+  /** Where inside the text that stands there, such as Cedar: one-based. */
+  readonly inside?: Position
   readonly message: string
   readonly fix?: string
   readonly severity: Severity

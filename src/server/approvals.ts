@@ -213,7 +213,7 @@ export function approvalUnknown(): Refusal {
     failure: 'envelope-invalid',
     status: 404,
     message: 'No such approval in this namespace that the caller may see.',
-    fix: 'Check the id and the namespace; GET /v1/approvals lists them.',
+    fix: "Check the id and the namespace; GET /v1/approvals, or 'writ approvals --state all', lists them.",
     details: { violations: [{ path: '/path/id', message: 'is no approval that the caller may see' }] },
   })
 }

@@ -146,7 +146,7 @@ function notFrozen(): Refusal {
     failure: 'envelope-invalid',
     status: 404,
     message: 'That is not frozen.',
-    fix: 'GET /v1/freezes lists what is.',
+    fix: "GET /v1/freezes, or 'writ freeze list', lists what is.",
     details: { violations: [{ path: '/path', message: 'names nothing that is frozen' }] },
   })
 }

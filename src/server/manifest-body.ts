@@ -53,7 +53,10 @@ export function textExpecting({ manifest }: ManifestDocument, expected: number):
 
 /** Problems of that text, at the places of the one that the caller sent. */
 export function placeProblems(document: ManifestDocument, problems: readonly Problem[]): readonly Problem[] {
-  return problems.map((problem) => ({ ...problem, ...document.at(segmentsOf(problem.path)) }))
+  return problems.map((problem) => ({
+    ...problem,
+    ...document.at(segmentsOf(problem.path), problem.inside),
+  }))
 }
 
 /** From `spec.approval_triggers[0].op` to its names and indexes. */

@@ -33,6 +33,12 @@ const ProblemSchema = Type.Object(
     file: Type.String(),
     line: Type.Integer({ minimum: 1 }),
     column: Type.Integer({ minimum: 1 }),
+    inside: Type.Optional(
+      Type.Object(
+        { line: Type.Integer({ minimum: 1 }), column: Type.Integer({ minimum: 1 }) },
+        { description: 'Where inside the text at `path`, such as Cedar.' },
+      ),
+    ),
     path: Type.String({ description: 'As people write it: spec.approval_triggers[0].op' }),
     message: Type.String(),
     fix: Type.Optional(Type.String()),

@@ -77,7 +77,7 @@ export function tokenRoutes(edge: Edge): readonly Route[] {
           throw new Refusal({
             failure: 'permission-denied',
             message: `The token was not issued: ${result.why}.`,
-            fix: 'Ask for less, or have the admin issue it; roles are declared with writ apply.',
+            fix: 'Ask for less, or have the admin issue it. A role that does not exist is declared with writ apply, as an AgentRole of this namespace.',
             details: { missing: result.missing },
           })
         }

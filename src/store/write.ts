@@ -137,7 +137,8 @@ export interface LedgerWrite {
   readonly approval?: ApprovalWrite
   /**
    * What budgets take for `entry` (S38). The store keeps it with the entry, and gives it back when that moves to
-   * `not-done`, `canceled` or `rolled-back`: while an effect is unknown it stays spent.
+   * `not-done`, `canceled` or `rolled-back`: while an effect is unknown it stays spent. A read with at least one attempt
+   * has spent it for good, however it ends, and another intent of it takes it again.
    */
   readonly spends?: readonly Spend[]
   readonly unless?: readonly StopGuard[]

@@ -210,7 +210,7 @@ describe('writ freeze and thaw', () => {
     assert.deepEqual([frozen.code, frozen.out], [0, 'tool transfer is frozen\n'], frozen.err)
     const refused = await writ('call transfer --set to=a --set amount=5', AGENT)
     assert.equal(refused.code, 4)
-    assert.match(refused.err, /^frozen: frozen: wrong amounts$/m)
+    assert.match(refused.err, /^frozen: tool \S+ is stopped: wrong amounts$/m)
     assert.equal((await writ(`freeze caller agent-1 --reason loops --in-flight end`, OPS)).code, 0)
     const list = await writ('freeze list', OPS)
     assert.match(list.out, /^tool +transfer +default +finish +ops +\d+s +wrong amounts$/m)

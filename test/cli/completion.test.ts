@@ -55,12 +55,7 @@ describe('completion', () => {
     assert.deepEqual(complete(['writ', 'call', 'weather', '--dialect', '']), ['v1', 'legacy', 'four-outcome'])
     assert.deepEqual(complete(['writ', 'get', 'tools', '-o', 'y']), ['yaml'])
     assert.deepEqual(complete(['writ', 'explain', 'ca']), ['call'])
-    assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), [
-      'tools',
-      'tool',
-      'tool-permissions',
-      'tool-permission',
-    ])
+    assert.deepEqual(complete(['writ', 'describe', '-o', 'json', 't']), ['tools'])
     assert.deepEqual(complete(['writ', 'up', '--profile', 'p']), ['production'])
     assert.deepEqual(complete(['writ', 'help', 'val']), ['validate'])
     assert.deepEqual(complete(['writ', 'freeze', 'ca']), ['caller'])

@@ -146,6 +146,25 @@ describe('writ policy test', () => {
     assert.equal((await test('absent.yaml')).code, 2)
   })
 
+  it('lets no case hold because a tool or a role is misspelled', async () => {
+    const text = `
+manifests: [policy.yaml]
+cases:
+  - { name: a, caller: { actor: x, roles: [payer] }, call: { tool: pai }, expect: deny }
+  - { name: b, caller: { actor: x, roles: [paier] }, call: { tool: pay }, expect: deny }
+`
+    const { code, out, err } = await test(write('misnamed.yaml', text))
+    assert.deepEqual([code, out], [3, ''], err)
+    assert.match(
+      err,
+      /misnamed\.yaml:4:\d+: error: cases\[0\]\.call\.tool: no Tool 'pai' .* Fix: did you mean pay\?$/m,
+    )
+    assert.match(
+      err,
+      /misnamed\.yaml:5:\d+: error: cases\[1\]\.caller\.roles\[0\]: .* Fix: did you mean payer\?$/m,
+    )
+  })
+
   it('says by line what is wrong with the manifests', async () => {
     writeFileSync(join(cwd, 'broken.yaml'), MANIFESTS.replace('decision: deny', 'decision: never'))
     const { code, err } = await test(write('other.yaml', GOOD.replace('policy.yaml', 'broken.yaml')))

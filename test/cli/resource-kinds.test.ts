@@ -35,6 +35,8 @@ test('every kind is listed and described, and what is listed as YAML can be appl
   const roles = await s.writ('get agent-roles')
   assert.match(roles.out, /^NAME +PERMISSIONS +INHERITS +CLEARANCE +AGE +DESCRIPTION\n/)
   assert.match(roles.out, /^support-lead +1 +support-agent +confidential /m)
+  assert.equal((await s.writ('get roles')).out, roles.out, 'the short word is the same')
+  assert.match((await s.writ('describe policy refunds')).out, /escalate_to: support-lead/)
   assert.match((await s.writ('get tool-permissions')).out, /^refund +refund +global +2 /m)
   assert.match((await s.writ('get agent-policy refunds')).out, /^refunds +enforce +scoped +2 +2 +no /m)
   const described = await s.writ('describe agent-policy refunds')
@@ -89,4 +91,43 @@ test('all errors of a set are told with file, line and column, and nothing is ch
     offline.err,
     /warning: spec\.escalate_to: there is no AgentRole 'nobody' among these manifests/,
   )
+})
+
+test('validate reads the syntax and the annotations of Cedar, without a server', async () => {
+  const cedar =
+    'apply_mode: global\ncedar: |\n  @resaon("x")\n  forbid (principal, action, resource);\n  forbid (;'
+  writeFileSync(join(s.cwd, 'cedar.yaml'), document('AgentPolicy', 'cedar', cedar))
+  const { code, err } = await s.writ('validate -f cedar.yaml')
+  assert.equal(code, 3, err)
+  assert.match(
+    err,
+    /^cedar\.yaml:\d+:\d+: error: spec\.cedar: line 1, column 1 of the text: the annotation @resaon /m,
+  )
+  assert.match(err, /spec\.cedar: line 3, column \d+ of the text: unexpected token/)
+  const fine = cedar.replace('@resaon', '@reason').replace('\n  forbid (;', '')
+  writeFileSync(join(s.cwd, 'cedar.yaml'), document('AgentPolicy', 'cedar', fine))
+  const valid = await s.writ('validate -f cedar.yaml')
+  assert.equal(valid.code, 0, valid.err)
+})
+
+test('a freeze of a tool that is not there holds, and says which one may be meant', async () => {
+  const frozen = await s.writ('freeze tool ehco --reason typo')
+  assert.deepEqual([frozen.code, frozen.out], [0, 'tool ehco is frozen\n'], frozen.err)
+  assert.match(frozen.err, /^writ: there is no tool 'ehco' in this namespace now: did you mean 'echo'\?$/m)
+  assert.equal((await s.writ('freeze tool echo --reason meant')).err, '')
+  for (const name of ['ehco', 'echo']) assert.equal((await s.writ(`thaw tool ${name} --reason done`)).code, 0)
+})
+
+test('Cedar that fails against the schema is shown at its line and column in the file, also by apply', async () => {
+  const text = document(
+    'AgentPolicy',
+    'c',
+    'apply_mode: global\ncedar: |\n  forbid (principal, action, resource)\n  when { context.nope == 1 };',
+  )
+  writeFileSync(join(s.cwd, 'nope.yaml'), text)
+  const line = text.split('\n').findIndex((one) => one.includes('context.nope')) + 1
+  const column = (text.split('\n')[line - 1] ?? '').indexOf('context.nope') + 1
+  const { code, err } = await s.writ('apply -f nope.yaml')
+  assert.equal(code, 3)
+  assert.ok(err.startsWith(`nope.yaml:${line}:${column}: error: spec.cedar: `), err)
 })

@@ -102,7 +102,7 @@ describe('writ token revoke', () => {
     const id = String(partsOf(token).payload.jti)
     const { code, out } = await writ(`token revoke ${id} --reason 'lost laptop'`)
     assert.equal(code, 0)
-    assert.equal(out, `token:${id} is revoked\n`)
+    assert.equal(out, `token ${id} is revoked\n`)
     assert.equal((await writ('token inspect -', { input: token })).code, 4)
   })
 

@@ -84,7 +84,7 @@ describe('the guide on the kill switch', () => {
     const written = await paste(t, script.replace('.writ-freeze', data))
     assert.match(written, /^tool transfer is frozen$/m)
     assert.match(written, /^tool +transfer +default +finish +local-admin +\d+s +wrong amounts since noon$/m)
-    assert.match(written, /^frozen: frozen: wrong amounts since noon$/m)
+    assert.match(written, /^frozen: tool transfer is stopped: wrong amounts since noon$/m)
     assert.match(written, /^tool transfer is thawed$/m)
     assert.match(written, /^Decision: allow$/m)
   })

@@ -95,7 +95,7 @@ describe('the guide on identity', () => {
     assert.match(written, /^Valid: +yes$/m)
     assert.match(written, /^Permissions: +tool:weather:invoke, resource:read$/m)
     assert.match(written, /lacks resource:write/)
-    assert.match(written, /^tokens:agent-7 is revoked$/m)
+    assert.match(written, /^every token of agent-7 until now is revoked$/m)
     assert.match(written, /^Valid: +no: The token was revoked\.$/m)
     assert.match(written, /^Key: +\S+$/m)
     assert.equal(existsSync(join(data, 'server.json')), false, 'the last line stops the server')

@@ -14,7 +14,7 @@ export const command = defineCommand({
     'Calls under way go on with the version of the tool that they are pinned to. A role that something else names is not deleted.',
   ],
   args: [
-    { name: 'what', description: 'What to delete.', values: KIND_WORDS },
+    { name: 'what', description: 'What to delete.', ...KIND_WORDS },
     { name: 'name', description: 'Its name.' },
   ],
   flags: {
@@ -27,7 +27,7 @@ export const command = defineCommand({
   },
   examples: [
     { line: 'writ delete tool weather --version 1.0.0', does: 'Delete one version' },
-    { line: 'writ delete agent-policy night-shift', does: 'Delete a policy' },
+    { line: 'writ delete policy night-shift', does: 'Delete a policy' },
   ],
   async run({ flags, args, terminal }) {
     const { version } = flags

@@ -20,7 +20,7 @@ export const command = defineCommand({
     "With -o json or -o yaml the result is a report: the resource, and for a tool its versions and its last calls. It is no manifest; 'writ get tools NAME -o yaml' prints manifests.",
   ],
   args: [
-    { name: 'what', description: 'What to show.', values: KIND_WORDS },
+    { name: 'what', description: 'What to show.', ...KIND_WORDS },
     { name: 'name', description: 'Its name.' },
   ],
   flags: {
@@ -34,7 +34,7 @@ export const command = defineCommand({
   },
   examples: [
     { line: 'writ describe tool weather', does: 'What is declared, and the last calls' },
-    { line: 'writ describe agent-role reader', does: 'What a role permits' },
+    { line: 'writ describe role reader', does: 'What a role permits' },
   ],
   async run({ flags, args, terminal }) {
     const { version } = flags

@@ -6,6 +6,7 @@ import { withClient } from '../connect.ts'
 import { freezeText, readFreezeTarget } from '../freeze-target.ts'
 import { clean, printResult } from '../print.ts'
 import { withProgress } from '../progress.ts'
+import { unknownTool } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'freeze',
@@ -41,10 +42,11 @@ export const command = defineCommand({
     const target = readFreezeTarget('freeze', args.what, args.name)
     const { reason, 'in-flight': inFlight } = flags
     if (reason === undefined) throw usageError('--reason is missing', 'say why, with --reason TEXT')
-    const frozen = await withClient(terminal, flags, (client) =>
-      withProgress(terminal, 'freezing', () =>
-        client.freeze(target, { reason, inFlight: inFlight === 'end' ? 'end' : 'finish' }),
-      ),
+    const { frozen, doubt } = await withClient(terminal, flags, (client) =>
+      withProgress(terminal, 'freezing', async () => ({
+        frozen: await client.freeze(target, { reason, inFlight: inFlight === 'end' ? 'end' : 'finish' }),
+        doubt: target.what === 'tool' ? await unknownTool(client, target.name) : undefined,
+      })),
     )
     await printResult(
       terminal,
@@ -52,6 +54,8 @@ export const command = defineCommand({
       frozen,
       () => `${clean(freezeText(target, frozen.namespace))} is frozen\n`,
     )
+    // It holds for a tool that comes later, too; but whoever is in a hurry may have meant another one.
+    if (doubt !== undefined) terminal.err(`writ: ${clean(doubt)}\n`)
     return EXIT.ok
   },
 })

@@ -15,13 +15,13 @@ export const command = defineCommand({
     "With -o yaml the result is manifests, as 'writ apply -f -' takes them; with -o json it is one list of them. A tool of the server's own program has no manifest, and cannot be applied.",
   ],
   args: [
-    { name: 'what', description: 'What to list.', values: KIND_WORDS },
+    { name: 'what', description: 'What to list.', ...KIND_WORDS },
     { name: 'name', description: 'Only this one; of a tool, all its versions.', optional: true },
   ],
   flags: { ...OUTPUT_FLAG, ...SERVER_FLAGS },
   examples: [
     { line: 'writ get tools', does: 'Every version of every tool' },
-    { line: 'writ get agent-roles', does: 'Every role' },
+    { line: 'writ get roles', does: 'Every role' },
     {
       line: 'writ get tools weather -o yaml > weather.yaml',
       does: 'Every version of one tool as manifests that can be applied again',

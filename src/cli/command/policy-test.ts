@@ -1,6 +1,7 @@
 // writ policy test: who may do what, as cases that a build server checks. Offline, nothing is sent.
 import { dirname, join } from 'node:path'
 import { PROFILES } from '../../config/config-schema.ts'
+import { checkPolicyCases } from '../check-policy-cases.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG } from '../command.ts'
 import { indent, renderGoverning } from '../explain-text.ts'
@@ -53,8 +54,9 @@ interface TestedFile {
 }
 
 async function test(terminal: Terminal, file: string, profile: 'local' | 'production'): Promise<TestedFile> {
-  const { cases, lines, problems } = readPolicyCases(readLocalFile(terminal.cwd, file, MAX_FILE_BYTES), file)
-  if (cases === undefined) {
+  const read = readPolicyCases(readLocalFile(terminal.cwd, file, MAX_FILE_BYTES), file)
+  const { cases, lines, problems, at } = read
+  if (cases === undefined || at === undefined) {
     tellProblems(terminal, problems)
     throw invalid(`${file} is not valid`)
   }
@@ -63,6 +65,11 @@ async function test(terminal: Terminal, file: string, profile: 'local' | 'produc
   if (hasErrors(manifests.problems)) {
     tellProblems(terminal, manifests.problems)
     throw invalid('the manifests are not valid')
+  }
+  const misnamed = checkPolicyCases(cases.cases, manifests.documents, file, at)
+  if (misnamed.length > 0) {
+    tellProblems(terminal, misnamed)
+    throw invalid(`${file} is not valid`)
   }
   const results = await withProgress(terminal, `testing ${file}`, () =>
     runPolicyCases(terminal, cases.cases, { profile, manifests }),

@@ -19,7 +19,7 @@ export const command = defineCommand({
       type: 'string',
       values: ACTOR_KINDS,
       default: 'agent',
-      description: 'What that is. Only people approve, and only the admin issues tokens for them.',
+      description: 'What that is. Agents decide no approvals; only the admin issues tokens for people.',
       placeholder: 'KIND',
     },
     role: { type: 'string', multiple: true, description: 'A role that it has.', placeholder: 'NAME' },

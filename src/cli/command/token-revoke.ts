@@ -33,7 +33,8 @@ export const command = defineCommand({
     const done = await withClient(terminal, flags, (client) =>
       id === undefined ? client.revokeTokensOf(actor ?? '', reason) : client.revokeToken(id, reason),
     )
-    await printResult(terminal, flags.output, done, () => `${clean(done.revoked)} is revoked\n`)
+    const what = id === undefined ? `every token of ${actor} until now` : `token ${id}`
+    await printResult(terminal, flags.output, done, () => `${clean(what)} is revoked\n`)
     return EXIT.ok
   },
 })

@@ -54,7 +54,7 @@ export const command = defineCommand({
   summary: 'Start a server',
   details: [
     'Runs in the foreground until SIGTERM or SIGINT. It then takes no new calls, lets those under way end, and exits with 0; a second signal ends it at once, with 130 or 143. A store that can no longer be trusted ends it with 7, and so does another replica that took over from it.',
-    'The first start on a data folder makes an admin token there, in a file that only its owner can read; the other commands find it. Profile production takes the token from WRIT_ADMIN_TOKEN instead. Every flag but --examples can also be set in the environment: see the configuration page.',
+    'The first start on a data folder makes an admin token there, in a file that only its owner can read; the other commands find it. Profile production takes the token from WRIT_ADMIN_TOKEN instead, and the keys that sign tokens from --token-keys, which writ token rotate makes. Every flag but --examples can also be set in the environment: see the configuration page.',
   ],
   args: [],
   flags: {
@@ -64,7 +64,7 @@ export const command = defineCommand({
   examples: [
     { line: 'writ up --examples', does: 'A server to play with' },
     {
-      line: 'WRIT_ADMIN_TOKEN=$(cat /run/secrets/writ) writ up --profile production --host 0.0.0.0 --behind-proxy',
+      line: 'WRIT_ADMIN_TOKEN=$(cat /run/secrets/writ) writ up --profile production --token-keys token-keys.json --host 0.0.0.0 --behind-proxy',
       does: 'A server behind a proxy that speaks TLS',
     },
   ],

@@ -2,6 +2,7 @@
 import { PROFILES } from '../../config/config-schema.ts'
 import { planApply } from '../../resource/plan-apply.ts'
 import { countDocuments } from '../apply-manifests.ts'
+import { createCedarTextCheck } from '../check-cedar-texts.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG } from '../command.ts'
 import { hasErrors, sortProblems, tellProblems } from '../manifest-problems.ts'
@@ -12,7 +13,7 @@ export const command = defineCommand({
   name: 'validate',
   summary: 'Check manifests without a server',
   details: [
-    'Finds what apply would refuse, but for what depends on resources that a server already has. A manifest with an unknown or ill-typed field is not looked at further: mend that, and run it again. With -o table, problems go to stderr.',
+    'Finds what apply would refuse, but for what depends on resources that a server already has: of Cedar it reads syntax and annotations, and apply checks the rest. A manifest with an unknown or ill-typed field is not looked at further: mend that, and run it again. With -o table, problems go to stderr.',
   ],
   args: [],
   flags: {
@@ -38,6 +39,7 @@ export const command = defineCommand({
     const read = await readManifestSet(terminal, flags.file)
     const plan = planApply([], read.documents, {
       partial: true,
+      check: createCedarTextCheck(),
       profile: flags.profile,
       effectDefault: flags['effect-default'],
     })

@@ -183,6 +183,11 @@ function readAnnotations(text: string, statement: Statement, json: PolicyJson): 
   }
 }
 
+/** A number of the input is a decimal, and operators of whole numbers do not take one. */
+const DECIMAL_MIXED = /Long but saw decimal|decimal but saw Long|types Long and decimal/
+const DECIMAL_FIX =
+  'a number is a decimal: write .greaterThan(decimal("100.0")), and lessThan and the others in the same way'
+
 /** What the engine complains about, in the whole text. */
 export function fromEngine(
   text: string,
@@ -196,7 +201,9 @@ export function fromEngine(
     .replace(/^failed to parse policy (with id `[^`]*` )?from string: /, '')
     .replace(/^for policy `[^`]*`, /, '')
   const message = place?.label ? `${what}: ${place.label}` : what
-  const fix = error.help ?? 'write it as docs/guide/policy-cedar.md shows'
+  const fix = DECIMAL_MIXED.test(message)
+    ? DECIMAL_FIX
+    : (error.help ?? 'write it as docs/guide/policy-cedar.md shows')
   return [
     { at: positionAt(text, offset), message, fix },
     ...(error.related ?? []).flatMap((one) => fromEngine(text, statement, one)),

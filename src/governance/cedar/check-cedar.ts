@@ -70,6 +70,16 @@ export function checkCedar(
   return found.all.toSorted((a, b) => rank(a) - rank(b) || a.at.line - b.at.line || a.at.column - b.at.column)
 }
 
+/** What can be said of the texts alone: syntax and annotations, whatever tools and roles there are. */
+export function checkCedarTexts(set: GovernanceSet, engine: CedarEngine): readonly CedarFinding[] {
+  const found = createFound()
+  for (const policy of set.policies) {
+    if (policy.cedar === undefined) continue
+    for (const problem of engine.read(policy.cedar).problems) found.add(policy, 'error', problem)
+  }
+  return found.all
+}
+
 /** Whether all that it names exists: if not, the engine would say the same in other words. */
 function isKnown({ policy, parsed, cedar }: Checked, names: Names, found: Found): boolean {
   const problems = checkNames(parsed.text, cedar, names)

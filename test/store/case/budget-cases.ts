@@ -1,4 +1,5 @@
-// Hard budgets: reserved with the intent, kept while nobody knows, given back when nothing happened (S38).
+// Hard budgets: reserved with the intent, kept while nobody knows, given back when nothing happened, but for reads that
+// were sent (S38).
 import assert from 'node:assert/strict'
 import type { Spend } from '../../../src/contract/decision.ts'
 import type { Entry, EntryState } from '../../../src/contract/entry.ts'
@@ -143,6 +144,82 @@ export const budgetCases: readonly StoreCase[] = [
       assert.deepEqual(await store.ledger.intend(again), { kind: 'conflict', on: 'budget', spend })
       assert.equal((await store.entries.get('default', entry.id))?.state, 'not-done')
       assert.equal(await spent(store), 30)
+    },
+  },
+  {
+    name: 'S38: a read that was sent keeps what it took however it ends; one that was not gives it back',
+    async run({ world, open }) {
+      const store = await open()
+      for (const [index, state] of GIVES_BACK.entries()) {
+        for (const { attempts, set } of [
+          { attempts: 0, set: {} },
+          { attempts: 0, set: { attempts: 1 } },
+          { attempts: 1, set: {} },
+          { attempts: 1, set: { attempts: 0 } },
+        ]) {
+          const subject = `${index} ${attempts} ${set.attempts}`
+          const entry = makeEntry(world, { readOnly: true, attempts })
+          await intended(store, entry, makeSpend({ subject }))
+          const settled = updateOf(entry, pathTo(state), { ...set, settledAt: 2_000 })
+          assert.deepEqual(await store.ledger.settle(settled), WRITTEN)
+          const kept = (set.attempts ?? attempts) > 0 ? 40 : 0
+          assert.equal(await spent(store, { subject }), kept, `${state} ${subject}`)
+        }
+      }
+    },
+  },
+  {
+    name: 'S38: reads that end in one batch with an intent: only what one that was not sent gives back can be taken',
+    async run({ world, open }) {
+      const store = await open()
+      const read = () => makeEntry(world, { readOnly: true, attempts: 0 })
+      const sent = await intended(store, read(), makeSpend({ amount: 50 }))
+      const unsent = await intended(store, read(), makeSpend({ amount: 50 }))
+      const spend = makeSpend({ amount: 50 })
+      const [, over, , taken] = await Promise.all([
+        store.ledger.settle(updateOf(sent, ['sent', 'canceled'], { attempts: 1, settledAt: 2_000 })),
+        store.ledger.intend(spending(insertOf(read()), spend)),
+        store.ledger.settle(updateOf(unsent, ['canceled'], { attempts: 0, settledAt: 2_000 })),
+        store.ledger.intend(spending(insertOf(read()), spend)),
+      ])
+      assert.deepEqual([over, taken], [{ kind: 'conflict', on: 'budget', spend }, WRITTEN])
+      assert.equal(await spent(store), 100)
+    },
+  },
+  {
+    name: 'S38: another intent of a read that was sent reserves in addition, and may find nothing left',
+    async run({ world, open }) {
+      const store = await open()
+      const entry = await intended(store, makeEntry(world, { readOnly: true, attempts: 0 }), makeSpend())
+      const at = (revision: number) => ({ ...entry, revision })
+      const again = (revision: number) => spending(updateOf(at(revision), ['intended']), makeSpend())
+      await store.ledger.settle(updateOf(entry, ['sent', 'not-done'], { attempts: 1 }))
+      assert.equal(await spent(store), 40)
+      assert.deepEqual(await store.ledger.intend(again(2)), WRITTEN)
+      assert.equal(await spent(store), 80)
+      await store.ledger.settle(updateOf(at(3), ['sent', 'not-done'], { attempts: 2 }))
+      assert.equal(await spent(store), 80)
+      const spend = makeSpend()
+      assert.deepEqual(await store.ledger.intend(again(4)), { kind: 'conflict', on: 'budget', spend })
+      assert.equal(await spent(store), 80)
+    },
+  },
+  {
+    name: 'S38: a read that ends and is intended anew in one write takes in addition, too; one unknown is the same read',
+    async run({ world, open }) {
+      const store = await open()
+      const entry = await intended(store, makeEntry(world, { readOnly: true }), makeSpend({ amount: 30 }))
+      const at = (revision: number) => ({ ...entry, revision })
+      const repeat = spending(updateOf(entry, ['unknown', 'intended']), makeSpend({ amount: 40 }))
+      assert.deepEqual(await store.ledger.intend(repeat), WRITTEN)
+      assert.equal(await spent(store), 40)
+      const anew = spending(updateOf(at(2), ['not-done', 'intended']), makeSpend({ amount: 50 }))
+      assert.deepEqual(await store.ledger.intend(anew), WRITTEN)
+      assert.equal(await spent(store), 90)
+      const over = makeEntry(world, { readOnly: true, state: 'not-done', settledAt: 2_000 })
+      const unsent = makeEntry(world, { readOnly: true, state: 'canceled', attempts: 0, settledAt: 2_000 })
+      for (const one of [over, unsent]) await intended(store, one, makeSpend({ amount: 10 }))
+      assert.equal(await spent(store), 100, 'one that is kept when it is over takes it if it was sent')
     },
   },
   {
