@@ -22,6 +22,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
 /** Where a rule is rarely needed: the seed at which it was last missed. A wrong one costs time, nothing else. */
 export const MISSED_AT: Readonly<Record<string, number>> = {
+  'settled-is-replayed': 4,
   'other-payload-conflicts-in-flight': 17,
   'erased-key-is-expired': 233,
   'unknown-is-never-erased': 280,
