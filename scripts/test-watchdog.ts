@@ -3,7 +3,7 @@
 import { after } from 'node:test'
 
 const LINGER_MS = 5_000
-const LIFE_MS = Number(process.env.WRIT_TEST_FILE_MS ?? 420_000)
+const LIFE_MS = Number(process.env.WRIT_TEST_FILE_MS ?? 600_000)
 
 function giveUp(why: string): void {
   const open = process.getActiveResourcesInfo().filter((kind) => kind !== 'PipeWrap' && kind !== 'TTYWrap')

@@ -8,7 +8,7 @@ import type { SeedLine } from './run-seeds.ts'
 /** After those that sim.test.ts runs. */
 const FIRST = 1_001
 const CHUNKS = 10
-const SEEDS = 200
+const SEEDS = 150
 
 describe('seeds', { concurrency: Math.max(2, availableParallelism()) }, () => {
   for (let chunk = 0; chunk < CHUNKS; chunk++) {
