@@ -14,14 +14,19 @@ const CALLS = 200
 const bin = new URL('../../bin/writ', import.meta.url).pathname
 
 /** A tool that counts what really happened, by the key it was given. */
-async function startTool(
-  t: TestContext,
-): Promise<{ readonly url: string; readonly effects: Map<string, number> }> {
+async function startTool(t: TestContext): Promise<{
+  readonly url: string
+  readonly effects: Map<string, number>
+  /** Resolves when it has just done something that nobody was told of yet. */
+  busy(): Promise<void>
+}> {
   const effects = new Map<string, number>()
+  let tell = () => {}
   const server = createServer((request, response) => {
     const key = String(request.headers['idempotency-key'])
     request.resume().on('end', () => {
       effects.set(key, (effects.get(key) ?? 0) + 1)
+      tell()
       setTimeout(
         () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'),
         30,
@@ -34,7 +39,11 @@ async function startTool(
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, effects }
+  const busy = () =>
+    new Promise<void>((resolve) => {
+      tell = resolve
+    })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, effects, busy }
 }
 
 interface Running {
@@ -79,8 +88,8 @@ test('200 calls, kill -9 in their midst, restart: every effect happens at most o
       } catch {
         return
       }
-      // In the middle of everything: some are answered, some are sent, some are on their way to the disk.
-      if (answered.size === CALLS / 4) first.child.kill('SIGKILL')
+      // In the middle of everything: some are answered, one is at the tool for sure, some are on their way to the disk.
+      if (answered.size === CALLS / 4) tool.busy().then(() => first.child.kill('SIGKILL'))
     }
   }
   await Promise.all(Array.from({ length: 32 }, worker))
