@@ -1,5 +1,5 @@
 // npm run bench: what governance costs, as ratios against the direct call in the same run.
-// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=calls|policy|cedar|ledger` for one part.
+// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=calls|grpc|cli|policy|cedar|governance|ledger|mcp|transports` for one part.
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,15 @@ import { defineTool } from '../src/define-tool.ts'
 import { createRuntime } from '../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../src/runtime-api.ts'
 import { cedarBench } from './cedar.ts'
+import { cliBench } from './cli.ts'
 import { fdatasyncP50Us } from './disk.ts'
+import { governanceBench } from './governance.ts'
+import { grpcBench } from './grpc.ts'
 import { ledgerBench } from './ledger.ts'
+import { mcpBench } from './mcp.ts'
 import { type Contestant, type Measured, measure, print } from './measure.ts'
 import { policyBench } from './policy.ts'
+import { transportsBench } from './transports.ts'
 
 const IN_FLIGHT = [1, 16, 64]
 const input = { query: 'latest market analysis', limit: 10 }
@@ -28,8 +33,20 @@ const scale = (calls: number) => (quick ? Math.ceil(calls / 10) : calls)
 async function main(): Promise<void> {
   console.log(`node ${process.version}, fdatasync p50 ${fdatasyncP50Us(folder).toFixed(0)} us`)
   if (wants('calls')) await native()
+  if (wants('cli')) await cliBench({ folder, quick })
   if (wants('policy')) policyBench({ quick })
   if (wants('cedar')) cedarBench({ quick })
+  if (wants('governance')) await governanceBench({ folder, quick })
+  if (wants('mcp')) await mcpBench({ folder, quick })
+  if (wants('transports')) await transportsBench({ folder, quick })
+  if (wants('calls') || wants('grpc')) {
+    const grpc = start('./grpc-peer.ts', [])
+    try {
+      await grpcBench({ folder, address: `127.0.0.1:${await first(grpc)}`, quick })
+    } finally {
+      grpc.disconnect()
+    }
+  }
   if (!wants('calls') && !wants('ledger')) return
   const peer = start('./peer.ts', [])
   try {

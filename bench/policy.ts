@@ -1,29 +1,36 @@
-// What a decision of Writ's own rules costs: for namespaces of 1 to 10,000 rules, about many tools and about one.
+// What a decision of Writ's own rules costs: for namespaces of 1 to 10,000 rules, about many tools and about one, and for
+// rules about one tool that have to be asked one by one.
 import { createCaller } from '../src/contract/caller.ts'
 import { createRules } from '../src/governance/create-rules.ts'
 import type { Facts, Rules } from '../src/governance/rules.ts'
 import { resolveTool } from '../src/resource/resolve-tool.ts'
-import type { GovernanceSet, ResolvedPolicy, Targets } from '../src/resource/resolved-governance.ts'
+import type {
+  Condition,
+  GovernanceSet,
+  ResolvedPolicy,
+  Targets,
+} from '../src/resource/resolved-governance.ts'
 import type { ResolvedTool } from '../src/resource/resolved-tool.ts'
 
 const COUNTS = [1, 100, 1_000, 10_000]
 const RULES_PER_POLICY = 10
 const EVERYBODY: Targets = { applyMode: 'global', agents: [], systems: [], tasks: [] }
 
-type Spread = 'about 100 tools' | 'about one tool'
+const SPREADS = ['about 100 tools', 'about one tool', 'one tool, each asked'] as const
+type Spread = (typeof SPREADS)[number]
 
 export function policyBench({ quick }: { readonly quick: boolean }): void {
   console.log('\nown rules: one decision')
   console.log(
-    `${'rules'.padStart(9)}  ${'spread'.padEnd(18)}${['ratio', 'p50 us', 'p99 us'].map((head) => head.padStart(10)).join('')}`,
+    `${'rules'.padStart(9)}  ${'spread'.padEnd(22)}${['ratio', 'p50 us', 'p99 us'].map((head) => head.padStart(10)).join('')}`,
   )
-  for (const spread of ['about 100 tools', 'about one tool'] as const) {
+  for (const spread of SPREADS) {
     const lines = COUNTS.map((count) => ({ count, ...measured(count, spread, quick ? 2_000 : 20_000) }))
     const one = lines[0]?.p50 ?? 1
     for (const { count, p50, p99 } of lines) {
       const cells = [(p50 / one).toFixed(2), p50.toFixed(1), p99.toFixed(1)]
       console.log(
-        `${String(count).padStart(9)}  ${spread.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}`,
+        `${String(count).padStart(9)}  ${spread.padEnd(22)}${cells.map((cell) => cell.padStart(10)).join('')}`,
       )
     }
   }
@@ -76,14 +83,14 @@ function setOf(count: number, spread: Spread): GovernanceSet {
       blockedTools: [],
       rules: Array.from({ length: inThis }, (_, index) => ({
         tools: [
-          spread === 'about one tool' || (first + index) % 100 === 0
+          spread !== 'about 100 tools' || (first + index) % 100 === 0
             ? 'pay'
             : `tool-${(first + index) % 100}`,
         ],
         operations: [],
         operationClasses: [],
         riskLevels: [],
-        when: [{ field: '/amount', op: 'gt' as const, value: 100 + first + index }],
+        when: [conditionOf(first + index, spread)],
         decision: 'deny' as const,
       })),
       transforms: [],
@@ -102,6 +109,13 @@ function setOf(count: number, spread: Spread): GovernanceSet {
     clearance: 'internal' as const,
   }
   return { roles: [role], permissions: [], policies }
+}
+
+/** Bounds are found by their order; of lists that differ, each has to be looked into. */
+function conditionOf(index: number, spread: Spread): Condition {
+  return spread === 'one tool, each asked'
+    ? { field: '/to', op: 'not_in', value: ['x', `y-${index}`] }
+    : { field: '/amount', op: 'gt', value: 100 + index }
 }
 
 function payTool(): ResolvedTool {

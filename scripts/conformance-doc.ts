@@ -18,7 +18,7 @@ with cases that can fail. A case runs a whole runtime in front of a real tool an
 recorded, and what reached the tool.
 
 \`\`\`sh
-writ conformance --backend native                                         # or http, external
+writ conformance --backend native                                         # or ${BACKEND_NAMES.slice(1).join(', ')}
 writ conformance --endpoint http://127.0.0.1:8080/ --type external        # a service of your own
 writ conformance --backend http --junit conformance.xml -o json
 \`\`\`
@@ -29,7 +29,7 @@ The exit code is 0 when no requirement failed, and 1 when one did, or when there
 |---|---|
 | passed | every check held |
 | limited | every check held, and the backend cannot do all of it yet: what it cannot do is refused, never ignored |
-| not tested | the tool lacks an operation that a case needs, or offers it in a broken way; never counted as passed |
+| not tested | the tool lacks an operation that a case needs, or offers it in a broken way, or only its owner can see what reaches it; never counted as passed |
 | failed | a check did not hold |
 
 A group has the worst status of its requirements: failed, then not tested, then limited.
@@ -48,8 +48,8 @@ Fields of \`input\` that are not listed are to be ignored, except by \`echo\`.
 
 An operation that the service does not have is answered with an error, best with code \`unsupported_tool\`. Each operation is
 asked for once before the cases run, to see which are there. A service that has none of them, or cannot be reached, is an
-error of its own. One send may take 2 seconds; \`--timeout\` changes that. \`examples/python-service\` is such a service in 60
-lines.
+error of its own. What credentials such a service was shown only its owner can see, so C4.1 and C4.4 are not
+tested on it. One send may take 2 seconds; \`--timeout\` changes that. \`examples/python-service\` is such a service in 60 lines.
 
 \`\`\`json
 { "tool_contract_version": "v1", "request_id": "req-1", "tool": { "name": "conformance-fail", "operation": "fail" },

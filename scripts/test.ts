@@ -47,6 +47,10 @@ for (const [name, number] of [
   })
 }
 process.env.NODE_V8_COVERAGE = raw
+// All of them load the same sources: what was made of one is kept for the next, which saves a third of the time.
+const compiled = mkdtempSync(join(tmpdir(), 'writ-compiled-'))
+process.on('exit', () => rmSync(compiled, { recursive: true, force: true }))
+process.env.NODE_COMPILE_CACHE = compiled
 
 const stream = run({
   files,

@@ -89,6 +89,7 @@ spec:
 \`\`\`
 
 \`writ validate -f FILE\` says all that is wrong with file, line, column and a fix. An unknown field is an error.
+[An editor](../guide/getting-started.md#in-your-editor) checks and completes manifests with a JSON Schema.
 Complete examples: [a read-only tool](../../examples/tool-contract-read-only.yaml),
 [a reversible write](../../examples/tool-contract-reversible-write.yaml).
 
@@ -152,7 +153,7 @@ status listed in its \`done\`.
 
 - \`reversible-write\` without \`compensation\`; \`read-only\` with \`side_effectful\`; any two declarations that contradict each other
 - \`code-execution\` with isolation \`none\`, outside profile \`local\`
-- \`auth\` on type \`cli\`; a user name or password in an address; a secret of another namespace
+- \`auth\` on type \`cli\`; a user name or password in an address; a reference that names no secret
 - a schema that refers outside of itself, or whose pattern the linear engine cannot run
 - an allowed-origins list that does not cover the endpoint, or the address of a named operation
 - another effect, identity or endpoint origin under the same version, also of a named operation: raise the version

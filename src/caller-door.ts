@@ -22,6 +22,7 @@ import { cancelSuspended } from './pipeline/cancel-suspended.ts'
 import { recordWith } from './pipeline/closed-record.ts'
 import type { UndoKit } from './pipeline/compensate.ts'
 import { explanationOf, notReached } from './pipeline/explanation.ts'
+import { joinedResult } from './pipeline/joined-result.ts'
 import type { Kit } from './pipeline/kit.ts'
 import { LiveCall } from './pipeline/live-call.ts'
 import { receive } from './pipeline/receive.ts'
@@ -37,6 +38,7 @@ import { isKeepable } from './store/entry-rule.ts'
 import type { Store } from './store/store.ts'
 import { onlyUnavailable } from './store/unavailable.ts'
 import type { Json } from './util/json.ts'
+import type { World } from './util/world.ts'
 
 /** The calls under way in this process, and whether new ones are taken. */
 export interface LiveCalls {
@@ -169,30 +171,42 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls, 
       if (record === undefined || !isOwn(record)) return 'not-found'
       if (record.state === 'awaiting-approval' && (await cancelSuspended(record, store, kit)))
         return 'canceling'
-      return record.state === 'running' && (await cancelElsewhere(record, store)) ? 'canceling' : 'ended'
+      return record.state === 'running' && (await cancelElsewhere(record, kit)) ? 'canceling' : 'ended'
     },
   }
 }
 
-/** Another process works on it: that one looks (S11). A call that only joined another's has nothing to cancel there. */
-async function cancelElsewhere({ namespace, id, entryId }: CallRecord, store: Store): Promise<boolean> {
+/**
+ * It is followed here, or another process works on it: that one looks (S11). A call that only joined another's has
+ * nothing to cancel there.
+ */
+async function cancelElsewhere(
+  { namespace, id, entryId }: CallRecord,
+  { store, accepted }: UndoKit,
+): Promise<boolean> {
   const entry = entryId === undefined ? undefined : await store.entries.get(namespace, entryId)
-  return entry?.callId === id && store.entries.requestCancel(namespace, entry.id)
+  if (entry?.callId !== id) return false
+  return accepted?.cancel(entry.id) === true || store.entries.requestCancel(namespace, entry.id)
 }
 
 /** The output lies in the entry; and a call that stopped listening learns there how it ended. */
 async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<ShownCall> {
   if (record.entryId === undefined || record.answer === undefined) return record
   const entry = await store.entries.get(record.namespace, record.entryId)
-  const now = upToEntry(record, record.answer, entry, kit)
+  const joined =
+    entry !== undefined && record.state === 'awaiting-approval'
+      ? await joinedResult(entry, record.answer, kit)
+      : undefined
+  const now =
+    joined === undefined
+      ? upToEntry(record, record.answer, entry, kit)
+      : recordWith(record, joined.result, joined.at)
   return entry === undefined ? now : { ...now, entry: viewOfEntry(entry) }
 }
 
 function upToEntry(record: CallRecord, answer: Answer, entry: Entry | undefined, kit: Kit): CallRecord {
   if (entry === undefined) return record.state === 'running' ? ifStillRunning(record, kit) : record
   const now = resultOfEntry(entry)
-  // People have agreed, and it runs by now.
-  if (record.state === 'awaiting-approval' && now.state === 'running') return recordWith(record, now, 0)
   if (!isOutcome(record.state) && entry.settledAt !== undefined) {
     // A call that is open because of its entry says what the entry says; who only joined it learns it here.
     return recordWith(
@@ -289,4 +303,16 @@ function unusableCallback({ callback }: Call, { callbackOrigins }: Kit): Failure
 
 function isCall(request: CallOptions | Call): request is Call {
   return 'dialect' in request && 'claims' in request
+}
+
+/** Resolves when every call under way has ended, or the time is up. */
+export async function drained(live: LiveCalls, ms: number, world: World): Promise<void> {
+  const all = Promise.allSettled([...live.byId.values()].map((call) => call.done))
+  await new Promise<void>((resolve) => {
+    const timer = world.after(ms, resolve)
+    all.then(() => {
+      timer.cancel()
+      resolve()
+    })
+  })
 }

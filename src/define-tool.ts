@@ -1,5 +1,10 @@
 // Tools that are functions of the embedding program (S55), typed from their schemas.
 import type Type from 'typebox'
+import { API_VERSION } from './resource/document.ts'
+import { formatProblem, isOfKind, readManifestValue } from './resource/manifest.ts'
+import { type Finding, toProblem } from './resource/problem.ts'
+import { type ResolveOptions, resolveTool } from './resource/resolve-tool.ts'
+import type { ResolvedTool } from './resource/resolved-tool.ts'
 import type { ToolSpec } from './resource/tool.ts'
 import type { NativeContext, NativeHandler } from './transport/native.ts'
 import type { Json, JsonObject } from './util/json.ts'
@@ -85,4 +90,22 @@ function declare(operation: OperationDefinition): object {
 /** Drops what JSON cannot hold: undefined fields, and the hidden marks of a TypeBox schema. */
 function asJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject
+}
+
+/** A program's own tool that cannot be resolved is a mistake in that program: it is thrown. */
+export function resolveNative(
+  definition: NativeToolDefinition,
+  options: ResolveOptions,
+  onWarning: (message: string) => void,
+): ResolvedTool {
+  const { name } = definition.manifest.metadata
+  const read = readManifestValue({ apiVersion: API_VERSION, kind: 'Tool', ...definition.manifest }, name)
+  const [document] = read.documents
+  if (!isOfKind(document, 'Tool')) throw new Error(read.problems.map(formatProblem).join('\n'))
+  const { tool, errors, warnings } = resolveTool(document.manifest, { ...options, native: true })
+  const say = (one: Finding) => formatProblem(toProblem(one, name, document.at(one.path)))
+  // What apply would warn of (S14, S21).
+  for (const warning of warnings) onWarning(say(warning))
+  if (tool !== undefined) return tool
+  throw new Error(errors.map(say).join('\n'))
 }

@@ -108,15 +108,18 @@ export function createGrantDoor(caller: Caller, kit: DecideKit): GrantDoor {
   }
 
   async function end(id: string, reason: string | undefined): Promise<GrantResult> {
-    const grant = (await all()).find((one) => one.id === id)
-    if (grant === undefined || !maySee(grant)) return { kind: 'not-found' }
+    const row = (await kit.ledger.grants(namespace)).find(({ name }) => name === id)
+    const grant = row && readGrant(row)
+    if (row === undefined || grant === undefined || !maySee(grant)) return { kind: 'not-found' }
     const { held } = standingOf(caller, kit)
     if (grant.by !== actor && !hasPermission(held, WRITE))
       return refused(denied('permission-missing', `${actor} lacks ${WRITE}`, [WRITE]))
     const last = await view(grant)
     const more = { ended_by: actor, ...(reason === undefined ? {} : { end_reason: reason }) }
     const facts = evidence('grant.ended', grant, more)
-    const ended = await store.resources.apply(namespace, [removal(id)], world.clock.now(), facts)
+    // Of two who end it at once, one has ended it.
+    const gone = { ...removal(id), expect: row.resourceVersion }
+    const ended = await store.resources.apply(namespace, [gone], world.clock.now(), facts)
     return ended.kind === 'applied' ? { kind: 'ok', grant: last } : { kind: 'not-found' }
   }
 

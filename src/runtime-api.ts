@@ -1,10 +1,12 @@
 // What an embedding program and the doors see of a runtime.
+import type { McpDoor } from './catalog/mcp-accept.ts'
 import type { ResourceDoor } from './catalog/resource-door.ts'
 import type { StopDoor } from './catalog/stop-door.ts'
 import type { Answer } from './contract/answer.ts'
 import type { Approval, ApprovalState } from './contract/approval.ts'
 import type { Call } from './contract/call.ts'
 import type { CallOptions } from './contract/call-options.ts'
+import type { CallbackReport, ReportResult } from './contract/callback-report.ts'
 import type { Caller, CallerIdentity } from './contract/caller.ts'
 import type { RefusedCall } from './contract/dialect/dialect.ts'
 import type { DialectRegistry } from './contract/dialect/registry.ts'
@@ -26,6 +28,7 @@ import type { ResolvedTool } from './resource/resolved-tool.ts'
 import type { CallFilter, CheckpointRow, TimerKind } from './store/store.ts'
 import type { Json, JsonObject } from './util/json.ts'
 
+export type { McpDoor, ToolDefinition } from './catalog/mcp-accept.ts'
 export type { ApplyOutcome, ResourceDoor } from './catalog/resource-door.ts'
 export type { CallerIdentity } from './contract/caller.ts'
 export type { CallFact, StageReport } from './pipeline/stages.ts'
@@ -301,6 +304,35 @@ export interface RuntimeHealth {
   readonly openEntries: Readonly<Partial<Record<EntryState, number>>>
 }
 
+/** The secrets that the store keeps, sealed. */
+export interface SecretDoor {
+  /**
+   * Wraps every data key with the newest master key, which is made first where the source takes one. Calls go on
+   * meanwhile. Throws where there is no master key, or its source cannot be read or written.
+   */
+  rotateKey(caller: Pick<Caller, 'actor'>): Promise<KeyRotation>
+}
+
+export interface KeyRotation {
+  /** The newest, which everything is wrapped by from now on. */
+  readonly keyId: string
+  /** It was made just now. Else it is what the source already had: whoever keeps that adds keys. */
+  readonly added: boolean
+  readonly rewrapped: number
+  /** Others kept changing them: ask again. */
+  readonly left: number
+  /** These could not be opened, and stay as they are. */
+  readonly unopened: readonly UnopenedSecret[]
+  /** Older keys that nothing needs any more, but backups of the store. Empty while something does. */
+  readonly unused: readonly string[]
+}
+
+export interface UnopenedSecret {
+  readonly namespace: string
+  readonly name: string
+  readonly why: string
+}
+
 export interface Runtime {
   readonly events: Events
   readonly dialects: DialectRegistry
@@ -308,8 +340,13 @@ export interface Runtime {
   readonly audit: AuditDoor
   /** What an operator has stopped: freezes, and tokens that were taken back. */
   readonly stops: StopDoor
+  readonly secrets: SecretDoor
+  /** Tools of MCP servers: what was taken on of them, and what their servers say by now. */
+  readonly mcp: McpDoor
   /** For signed links, which say by themselves who decides. */
   readonly approvals: ApprovalDecider
+  /** What a tool reports about long work by itself, signed with the token of the call. */
+  report(report: CallbackReport): Promise<ReportResult>
   /** What a caller holds by now, with what its roles grant. */
   held(caller: Caller): Held
   /** Puts a fact about no call into evidence; it is on disk when this resolves. */

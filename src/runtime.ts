@@ -1,7 +1,7 @@
 // createRuntime(): the only composition root. Everything is made here and handed down.
 
 import { createApprovalDecider } from './approval-door.ts'
-import { begin, createCallerDoor, endStopped, type LiveCalls } from './caller-door.ts'
+import { begin, createCallerDoor, drained, endStopped, type LiveCalls } from './caller-door.ts'
 import { createAuthority } from './catalog/authority.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { createResourceDoor } from './catalog/resource-door.ts'
@@ -9,8 +9,16 @@ import { createStopDoor } from './catalog/stop-door.ts'
 import type { Answer } from './contract/answer.ts'
 import { type Caller, createCaller } from './contract/caller.ts'
 import { createDialects } from './contract/dialect/registry.ts'
-import { CONTRACT_REVISION } from './contract/version.ts'
-import type { NativeToolDefinition } from './define-tool.ts'
+import type { Stop } from './contract/stop.ts'
+import { createCredentials } from './credential/create-credentials.ts'
+import {
+  createSecretProviders,
+  DEFAULT_PROVIDERS,
+  type ProviderSettings,
+} from './credential/create-secret-providers.ts'
+import type { MasterKeyChoice } from './credential/master-key-source.ts'
+import { type NativeToolDefinition, resolveNative } from './define-tool.ts'
+import { createAcceptedFollower } from './driver/accepted.ts'
 import { createApprovalHandler } from './driver/approval.ts'
 import { type CallbackOptions, createCallbackHandler } from './driver/callback.ts'
 import { expireCommit } from './driver/commit-deadline.ts'
@@ -20,6 +28,7 @@ import { createNotifyHandler } from './driver/notify.ts'
 import { type Audit, type AuditOptions, openAudit } from './driver/open-audit.ts'
 import { reconcile } from './driver/reconcile.ts'
 import { createRecovery } from './driver/recover.ts'
+import { createReports } from './driver/report.ts'
 import {
   createRetention,
   ensureRetention,
@@ -29,15 +38,22 @@ import {
 import { driveRollback } from './driver/rollback.ts'
 import { driveSaga } from './driver/saga.ts'
 import { type DriverKit, startTimers, type TimerHandlers } from './driver/timers.ts'
+import { voidApprovals } from './driver/void-approvals.ts'
 import { createEgress } from './egress/egress.ts'
+import { createNetwork } from './egress/network.ts'
+import { createOwnReach } from './egress/own-reach.ts'
 import { createEvents, type Events } from './event/event.ts'
+import { createCedarAsks } from './governance/cedar/cedar-asks.ts'
 import { createCedarEngine } from './governance/cedar/cedar-engine.ts'
 import { checkCedar } from './governance/cedar/check-cedar.ts'
 import { createFlights } from './ledger/flight.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { createNotifier, type NotifierOptions } from './notify/notifier.ts'
 import { notifyTimers } from './notify/notify-timers.ts'
+import { openMcp } from './open-mcp.ts'
+import { openSealer } from './open-secrets.ts'
 import { openStore, type StoreChoice } from './open-store.ts'
+import { openTransports } from './open-transports.ts'
 import { createAdmission } from './pipeline/admission.ts'
 import type { Kit } from './pipeline/kit.ts'
 import { receive } from './pipeline/receive.ts'
@@ -46,20 +62,15 @@ import { callOfEntry } from './pipeline/resume.ts'
 import { ALONE, createShare } from './pipeline/share.ts'
 import type { CallResult, FactSink, Received } from './pipeline/stages.ts'
 import type { CheckSet } from './resource/check-set.ts'
-import { API_VERSION } from './resource/document.ts'
-import { formatProblem, isOfKind, readManifestValue } from './resource/manifest.ts'
-import { type Finding, toProblem } from './resource/problem.ts'
-import { type ResolveOptions, resolveTool } from './resource/resolve-tool.ts'
-import type { ResolvedTool } from './resource/resolved-tool.ts'
+import type { ResolveOptions } from './resource/resolve-tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
+import { createSecretDoor } from './secret-door.ts'
 import { onlyUnavailable } from './store/unavailable.ts'
-import { createNativeTransport } from './transport/native.ts'
-import { createNetwork } from './transport/network.ts'
-import { builtTypes, loadTransport } from './transport/registry.ts'
-import type { Transport } from './transport/transport.ts'
+import { createCallbackAddress, type ToolCallbacks } from './transport/callback-address.ts'
+import { checkCommands } from './transport/cli-command.ts'
+import { needOf } from './transport/with-credentials.ts'
 import { Abort } from './util/abort.ts'
 import { createSystemWorld } from './util/clock.ts'
-import { errorPlace } from './util/error-place.ts'
 import { createSteadyClock } from './util/steady-clock.ts'
 import { type KnownOptions, refuseUnknownOptions } from './util/unknown-option.ts'
 import type { World } from './util/world.ts'
@@ -84,6 +95,19 @@ export interface RuntimeOptions {
   readonly notify?: Pick<NotifierOptions, 'channels' | 'links'>
   /** Where callers may have themselves called back, and what the calls are signed with. @default nowhere */
   readonly callback?: CallbackOptions
+  /** Origins on private addresses, or on this machine, that the runtime itself may reach for all of the above. @default none */
+  readonly egressPrivate?: readonly string[]
+  /**
+   * What wraps the keys of secrets in the store: 32 bytes, `file:PATH`, `env:NAME` or `command:PROGRAM ARG…`. Processes
+   * that share a store share it. @default in profile local for a database file one beside it, for memory one that ends with the process
+   */
+  readonly masterKey?: MasterKeyChoice
+  /** Where secrets of tools come from, in this order. @default the store, then the environment */
+  readonly secretProviders?: readonly ProviderSettings[]
+  /** By which tools of long work report its end. @default they are asked */
+  readonly toolCallbacks?: ToolCallbacks
+  /** Commands of this machine that tools of type cli may run: names, or whole paths. @default none */
+  readonly cliAllow?: readonly string[]
   /** Hears what apply would warn of in the tools of the program. @default a process warning */
   readonly onWarning?: (message: string) => void
   /** Made beforehand by whoever wants to hear of the start as well. */
@@ -97,9 +121,6 @@ export function createWorld(): World {
   return createSystemWorld({ network: createNetwork() })
 }
 
-/** What tools see as the User-Agent. */
-const USER_AGENT = `writ/${CONTRACT_REVISION}`
-
 /** Every option by name: a slip in one would otherwise silently not be set. */
 const OPTIONS: KnownOptions<RuntimeOptions> = {
   store: true,
@@ -110,6 +131,11 @@ const OPTIONS: KnownOptions<RuntimeOptions> = {
   audit: true,
   notify: true,
   callback: true,
+  toolCallbacks: true,
+  cliAllow: true,
+  masterKey: true,
+  secretProviders: true,
+  egressPrivate: true,
   onWarning: true,
   events: true,
   world: true,
@@ -117,30 +143,29 @@ const OPTIONS: KnownOptions<RuntimeOptions> = {
 
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   refuseUnknownOptions<RuntimeOptions>('createRuntime', options, OPTIONS)
-  const world = options.world ?? createWorld()
+  const cliAllow = checkCommands(options.cliAllow ?? [])
   const resolve: ResolveOptions = {
     profile: options.profile ?? 'local',
     effectDefault: options.effectDefault ?? 'declared',
+    hostCommands: cliAllow,
   }
+  const reach = createOwnReach({ profile: resolve.profile, private: options.egressPrivate ?? [] })
+  const world = options.world ?? createWorld()
   const events = options.events ?? createEvents()
   const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'WritWarning'))
   const dialects = createDialects()
-  const store = await openStore(options.store ?? { kind: 'memory' }, world, events)
-  const native = createNativeTransport({
+  const choice = options.store ?? { kind: 'memory' }
+  const { env } = process
+  const sealer = await openSealer({
     world,
-    onCrash: (error, send) =>
-      events.emit('tool:crashed', {
-        call_id: send.callId,
-        tool_id: send.tool.name,
-        error: errorPlace(error),
-      }),
+    store: choice,
+    profile: resolve.profile,
+    masterKey: options.masterKey,
+    env,
+    folder: process.cwd(),
   })
-  const transports = new Map<string, Transport>([['native', native]])
-  for (const type of builtTypes) {
-    const transport =
-      type === 'native' ? undefined : await loadTransport(type, { world, dialects, userAgent: USER_AGENT })
-    if (transport) transports.set(type, transport)
-  }
+  const store = await openStore(choice, world, events)
+  const callbacks = options.toolCallbacks && createCallbackAddress(options.toolCallbacks)
   const catalog = createCatalog()
   const engine = createCedarEngine()
   const check: CheckSet = (set, tools) =>
@@ -150,23 +175,52 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       name: policy,
       inside: at,
     }))
-  const resources = createResourceDoor({ world, store, catalog, events, resolve, check })
-  const share = Number.isFinite(store.lives.leaseMs) ? createShare(world.epoch) : undefined
-  const live: LiveCalls = { byId: new Map(), closing: false }
-  const stops = createStopDoor({
+  const resources = createResourceDoor({
     world,
     store,
-    shared: share !== undefined,
-    onStop: (stop) => endStopped(live, stop),
+    catalog,
+    events,
+    resolve,
+    check,
+    asks: createCedarAsks(engine),
+    seal: sealer.seal,
   })
+  const providers = await createSecretProviders(options.secretProviders ?? DEFAULT_PROVIDERS, {
+    world,
+    reach,
+    egress: createEgress({ world, reach }),
+    env,
+    folder: process.cwd(),
+    kept: { find: resources.keptSecret, sealer },
+  })
+  const credentials = createCredentials({ world, egress: createEgress({ world, reach }), providers })
+  const mcp = await openMcp({
+    world,
+    events,
+    catalog,
+    resources,
+    resolve,
+    credentials,
+    path: env.PATH,
+    onQuarantined: (namespace, tool) => void voidApprovals(namespace, tool, driver).catch(onlyUnavailable),
+  })
+  const transports = await openTransports({
+    ...{ world, dialects, events, credentials, callbacks, cliAllow },
+    mcp: mcp.transport,
+  })
+  const share = Number.isFinite(store.lives.leaseMs) ? createShare(world.epoch) : undefined
+  const live: LiveCalls = { byId: new Map(), closing: false }
+  const stops = createStopDoor({ world, resources, onStop: endCalls })
   const authority = createAuthority({ profile: resolve.profile, resources, stops, engine })
   const ledger = createLedger(world, store)
   const notifier = createNotifier({
     world,
-    egress: createEgress({ world }),
+    egress: createEgress({ world, reach }),
     ...(options.notify ?? { channels: [] }),
   })
+  const accepted = createAcceptedFollower(() => driver)
   const kit: Kit = {
+    accepted,
     callbackOrigins: new Set(options.callback?.allow),
     notify: (approval, event) => notifyTimers(approval, event, world.clock.now(), notifier.channels),
     world,
@@ -181,12 +235,19 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     steadyNow: createSteadyClock(world.clock, (await store.evidence.lastCheckpoint())?.at ?? 0),
     ...(share === undefined ? {} : { refresh: () => resources.refresh() }),
     transport: (type) => transports.get(type),
+    credentialVersion: (tool, abort) =>
+      credentials.version(needOf(tool) ?? { namespace: tool.namespace }, abort),
   }
   const driver: DriverKit = {
     ...kit,
     store,
     run: driven,
     resume: (entry) => driven((onFact) => receive(callOfEntry(entry), entry.caller, world, onFact, entry)),
+  }
+  /** S44: what is under way here, or at its tool, ends where the stop says so. */
+  function endCalls(stop: Stop): void {
+    endStopped(live, stop)
+    accepted.endStopped(stop).catch(onlyUnavailable)
   }
   /** A call that nobody waits for: it is not begun while the runtime ends. */
   function driven(make: (onFact: FactSink) => Received): Promise<Answer> {
@@ -196,10 +257,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   const define = (definition: NativeToolDefinition): void => {
     const tool = resolveNative(definition, resolve, onWarning)
-    native.register(tool, definition.handlers)
+    transports.native.register(tool, definition.handlers)
     catalog.put(tool)
   }
-  const recover = createRecovery(driver)
+  const recover = createRecovery(driver, accepted.takeUp)
   let audit: Audit | undefined
   try {
     // Before anything is sent: a store that was set back has forgotten what must not be sent again.
@@ -207,23 +268,24 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       world,
       store,
       events,
-      { ...besideStore(options.store), ...options.audit },
+      { ...besideStore(options.store), ...options.audit, reach },
       { profile: resolve.profile, retention: retentionPolicy(options.retention ?? {}) },
     )
     await resources.refresh()
-    await stops.refresh()
+    if (share !== undefined) resources.follow()
     for (const definition of options.tools ?? []) define(definition)
     events.emit('recovery:ended', await recover())
     await ensureRetention(store)
   } catch (error) {
-    stops.close()
+    await accepted.stop()
+    resources.close()
     await audit?.close()
     await store.close()
     if (options.world === undefined) await world.network.destroy()
     throw error
   }
   const handlers: TimerHandlers = {
-    notify: createCallbackHandler(createNotifyHandler(notifier), world, options.callback),
+    notify: createCallbackHandler(createNotifyHandler(notifier), world, reach, options.callback),
     approval: createApprovalHandler(),
     compensation: driveCompensation,
     saga: driveSaga,
@@ -242,9 +304,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       onCancel: (entryId) => {
         for (const call of live.byId.values())
           if (call.owns && call.entryId === entryId) call.abort('canceled')
+        accepted.cancel(entryId)
       },
     })
   await lives?.ready
+  mcp.start()
   let closing: Promise<void> | undefined
 
   return {
@@ -253,7 +317,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     resources,
     audit,
     stops,
+    mcp: mcp.door,
+    secrets: createSecretDoor({ world, store, resources, sealer }),
     approvals: createApprovalDecider(driver),
+    report: createReports(driver, callbacks, accepted.look),
     held: (caller) => authority.rules(caller.namespace).held(caller),
     async record(namespace, type, body) {
       const at = world.clock.now()
@@ -292,16 +359,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     live.closing = true
     // Nothing new becomes due from here on; what is in hand has as long as the calls have.
     const idle = timers.stop()
+    await mcp.stop()
     await drained(live, drainMs, world)
     kit.stopping.abort('shutdown')
     for (const call of live.byId.values()) call.abort('shutdown')
     await Promise.all([...live.byId.values()].map((call) => call.done))
     // The lease is kept until nothing of this life is under way any more.
     await idle
+    await accepted.stop()
     await lives?.stop()
-    stops.close()
+    resources.close()
     kit.refusals.stop()
-    await Promise.all([...transports.values()].map((transport) => transport.close()))
+    await transports.close()
+    await mcp.close()
+    await credentials.close()
     await audit?.close()
     // What is left goes to others at once, and not only when the lease has ended.
     if (store.failed === undefined) await store.lives.end().catch(onlyUnavailable)
@@ -320,36 +391,6 @@ function besideStore(choice: StoreChoice | undefined): AuditOptions {
   }
 }
 
-/** A program's own tool that cannot be resolved is a mistake in that program: it is thrown. */
-function resolveNative(
-  definition: NativeToolDefinition,
-  options: ResolveOptions,
-  onWarning: (message: string) => void,
-): ResolvedTool {
-  const { name } = definition.manifest.metadata
-  const read = readManifestValue({ apiVersion: API_VERSION, kind: 'Tool', ...definition.manifest }, name)
-  const [document] = read.documents
-  if (!isOfKind(document, 'Tool')) throw new Error(read.problems.map(formatProblem).join('\n'))
-  const { tool, errors, warnings } = resolveTool(document.manifest, { ...options, native: true })
-  const say = (one: Finding) => formatProblem(toProblem(one, name, document.at(one.path)))
-  // What apply would warn of (S14, S21).
-  for (const warning of warnings) onWarning(say(warning))
-  if (tool !== undefined) return tool
-  throw new Error(errors.map(say).join('\n'))
-}
-
 function asCaller(caller: Caller | CallerIdentity): Caller {
   return 'admin' in caller ? caller : createCaller(caller)
-}
-
-/** Resolves when every call under way has ended, or the time is up. */
-async function drained(live: LiveCalls, ms: number, world: World): Promise<void> {
-  const all = Promise.allSettled([...live.byId.values()].map((call) => call.done))
-  await new Promise<void>((resolve) => {
-    const timer = world.after(ms, resolve)
-    all.then(() => {
-      timer.cancel()
-      resolve()
-    })
-  })
 }

@@ -30,7 +30,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ledger: ['util', 'contract', 'event', 'egress', 'resource', 'store'],
   // What people and programs are told of approvals, and the links they decide with.
   notify: ['util', 'contract', 'egress', 'resource'],
-  transport: ['util', 'contract', 'resource'],
+  // Secrets, how they are shown to tools, and how they are kept out of everything else.
+  credential: ['util', 'contract', 'egress', 'resource'],
+  transport: ['util', 'contract', 'egress', 'resource', 'credential'],
   governance: ['util', 'contract', 'resource'],
   // The catalog keeps what is declared in the store, knows what a transport of a type can do, and compiles what governs.
   catalog: ['util', 'contract', 'event', 'resource', 'store', 'transport', 'governance'],
@@ -90,10 +92,20 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'approval-door.ts',
     'freeze-door.ts',
   ],
-  // A part of the composition.
+  // A newer master key for what is sealed in the store.
+  'secret-door.ts': ['util', 'contract', 'store', 'catalog', 'credential', 'runtime-api.ts'],
+  // Parts of the composition.
   'open-store.ts': ['util', 'contract', 'event', 'resource', 'store'],
+  'open-transports.ts': ['util', 'contract', 'event', 'credential', 'transport'],
+  // Connections to MCP servers are shared by their transport and by what keeps their tools.
+  'open-mcp.ts': ['util', 'contract', 'event', 'resource', 'credential', 'transport', 'catalog'],
+  'open-secrets.ts': ['util', 'contract', 'credential', 'open-store.ts'],
   'runtime.ts': [
+    'open-mcp.ts',
     'open-store.ts',
+    'open-secrets.ts',
+    'open-transports.ts',
+    'secret-door.ts',
     'util',
     'contract',
     'event',
@@ -115,6 +127,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'freeze-door.ts',
     'caller-door.ts',
     'egress',
+    'credential',
     'notify',
   ],
   server: [
@@ -174,6 +187,8 @@ export const GRANTS: Readonly<Record<string, readonly string[]>> = {
   // They look at a data folder whose server may be down: is it locked, by whom, of which schema.
   'cli/check-data.ts': ['store'],
   'cli/open-data.ts': ['store'],
+  // Reads the file of providers for the server that is about to start.
+  'cli/open-secrets.ts': ['credential'],
   // Reads the file of targets for the server that is about to start.
   'cli/open-notify.ts': ['notify'],
 }
@@ -200,24 +215,42 @@ export const SIBLINGS: readonly Siblings[] = [
     folder: 'transport',
     shared: [
       'transport.ts',
+      'mcp/session.ts',
       'abort-refusal.ts',
+      'callback-address.ts',
       'endpoint.ts',
       'envelope-reply.ts',
       'http-exchange.ts',
       'http-post.ts',
+      'http-redirect.ts',
       'http-reply.ts',
       'http-status.ts',
       'json-copy.ts',
-      'network.ts',
+      'redact-reply.ts',
+      'with-credentials.ts',
       'response-body.ts',
+      'spaced-poll.ts',
       'tool-error.ts',
+      'tool-request.ts',
       'traceparent.ts',
     ],
     choosers: ['registry.ts'],
     implementations: {
       native: ['native.ts'],
-      http: ['http.ts', 'http-output.ts'],
+      http: ['http.ts', 'http-body.ts', 'http-output.ts'],
       external: ['external.ts'],
+      'webhook-callback': ['webhook-callback.ts', 'callback-reply.ts'],
+      grpc: [
+        'grpc.ts',
+        'grpc-call.ts',
+        'grpc-channel.ts',
+        'grpc-connection.ts',
+        'grpc-metadata.ts',
+        'grpc-reply.ts',
+        'grpc-status.ts',
+      ],
+      cli: ['cli.ts', 'cli-arguments.ts', 'cli-command.ts', 'cli-reply.ts', 'program.ts'],
+      mcp: ['mcp.ts', 'mcp/'],
     },
   },
   {
@@ -249,10 +282,31 @@ export const SIBLINGS: readonly Siblings[] = [
     implementations: { memory: ['memory/'], sqlite: ['sqlite/'], postgres: ['postgres/'] },
   },
   {
-    folder: 'conformance/backend',
-    shared: ['backend.ts', 'loopback.ts'],
+    folder: 'credential/provider',
+    shared: ['provider.ts', 'trusting-egress.ts'],
     choosers: ['registry.ts'],
-    implementations: { native: ['native.ts'], http: ['http.ts'], external: ['external.ts'] },
+    implementations: {
+      store: ['store.ts'],
+      env: ['env.ts'],
+      file: ['file.ts'],
+      vault: ['vault.ts'],
+      kubernetes: ['kubernetes.ts', 'kube-access.ts'],
+    },
+  },
+  {
+    folder: 'conformance/backend',
+    shared: ['backend.ts', 'envelope-service.ts', 'loopback.ts', 'mcp-service.ts'],
+    choosers: ['registry.ts'],
+    implementations: {
+      native: ['native.ts'],
+      cli: ['cli.ts'],
+      http: ['http.ts'],
+      external: ['external.ts'],
+      'webhook-callback': ['webhook-callback.ts'],
+      grpc: ['grpc.ts'],
+      'mcp-stdio': ['mcp-stdio.ts'],
+      'mcp-http': ['mcp-http.ts'],
+    },
   },
   {
     folder: 'contract/dialect',

@@ -68,7 +68,7 @@ describe('the built package', () => {
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'writ-package-'))
-    for (const name of ['package.json', 'bin', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
+    for (const name of ['package.json', 'bin', 'docs/schema', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
       cpSync(join(ROOT, name), join(folder, name), { recursive: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -82,7 +82,14 @@ describe('the built package', () => {
     const [packed] = JSON.parse(stdout) as [{ files: { path: string; mode: number }[] }]
     const paths = packed.files.map((file) => file.path)
     const papers = paths.filter((path) => !path.startsWith('dist/')).sort()
-    assert.deepEqual(papers, ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/writ', 'package.json'])
+    assert.deepEqual(papers, [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin/writ',
+      'docs/schema/writ.schema.json',
+      'package.json',
+    ])
     assert.deepEqual(
       paths.filter((path) => path.startsWith('dist/') && !/\.(js|js\.map|d\.ts|sql|json)$/.test(path)),
       [],

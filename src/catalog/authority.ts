@@ -11,8 +11,8 @@ import type { StopDoor } from './stop-door.ts'
 
 export interface AuthorityOptions {
   readonly profile: Authority['profile']
-  readonly resources: Pick<LiveResources, 'governance'>
-  readonly stops: Pick<StopDoor, 'standing' | 'current'>
+  readonly resources: Pick<LiveResources, 'governance' | 'current'>
+  readonly stops: Pick<StopDoor, 'standing'>
   readonly engine: CedarEngine
 }
 
@@ -27,8 +27,8 @@ export function createAuthority({ profile, resources, stops, engine }: Authority
   return {
     profile,
     rules(namespace) {
-      // Nobody here knows what other replicas have stopped or taken back since.
-      if (!stops.current) throw new PolicyUnavailable('what governs calls could not be read for a while')
+      // Nobody here knows what other replicas have declared, stopped or taken back since.
+      if (!resources.current) throw new PolicyUnavailable('what governs calls could not be read for a while')
       const governance = resources.governance(namespace)
       if (governance.kind === 'unavailable') throw new PolicyUnavailable(governance.why)
       const known = compiled.get(governance.set)

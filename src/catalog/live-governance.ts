@@ -15,7 +15,7 @@ export interface LiveGovernance {
   /** Until rows were read for the first time, nothing is known. */
   readonly read: boolean
   of(namespace: string): Governance
-  /** Rows of a kind that no manifest declares, of the namespace and of `*`. */
+  /** Rows of a kind that no manifest declares, of this very namespace. */
   rowsOf(kind: string, namespace: string): readonly ResourceRow[]
   take(row: ResourceRow): void
   drop(row: ResourceRow): void
@@ -86,7 +86,7 @@ export function createLiveGovernance(resolve: ResolveOptions, plain: readonly st
     },
 
     rowsOf: (kind, namespace) =>
-      [...keptIn(namespace), ...(namespace === EVERYWHERE ? [] : keptIn(EVERYWHERE))]
+      keptIn(namespace)
         .map((one) => one.row)
         .filter((row) => row.kind === kind),
 

@@ -1,8 +1,11 @@
 // Declared state comes in here: read, planned, written all or nothing, and only then live.
 import type { Events } from '../event/event.ts'
+import type { CedarAsks } from '../resource/approval-cover.ts'
 import { type CheckSet, roleNames } from '../resource/check-set.ts'
-import { KINDS } from '../resource/kinds.ts'
+import { UNVERSIONED } from '../resource/kind.ts'
+import { KINDS, shownBody } from '../resource/kinds.ts'
 import { type ManifestDocument, type Problem, readManifests } from '../resource/manifest.ts'
+import { madeFrom } from '../resource/mcp-tool.ts'
 import { type DiffEntry, namespaceOf, planApply } from '../resource/plan-apply.ts'
 import { toProblem } from '../resource/problem.ts'
 import type { ResolveOptions } from '../resource/resolve-tool.ts'
@@ -10,8 +13,11 @@ import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { ApplyResult, NewEvidence, ResourceChange, ResourceRow, Store } from '../store/store.ts'
 import type { World } from '../util/world.ts'
 import type { Catalog } from './catalog.ts'
+import { createFollower } from './follower.ts'
 import type { Governance, GovernanceListener } from './live-governance.ts'
-import { buildOf, createLiveRows, type KeptKind } from './live-rows.ts'
+import { BUILD, buildOf, createLiveRows, type KeptKind } from './live-rows.ts'
+import { type LiveServers, MCP_SERVER_KIND } from './live-servers.ts'
+import { MCP_STATUS_KIND, pendingStatus } from './mcp-status.ts'
 
 export type { Governance, GovernanceListener } from './live-governance.ts'
 
@@ -66,18 +72,36 @@ export type DeleteOutcome =
 
 /** What the runtime itself needs beside what callers of the door do. */
 export interface LiveResources extends ResourceDoor {
-  /** Makes live what earlier lives or other processes have applied. True when something changed. */
+  /** Makes live what earlier lives or other processes have written until now. True when something changed meanwhile. */
   refresh(): Promise<boolean>
+  /** From here on other processes write, too: what they do is live here within a second. */
+  follow(): void
+  /** False where they are followed, and the store could not be asked for so long that something may have been missed. */
+  readonly current: boolean
+  /** Ends the following. */
+  close(): void
   /** What governs a namespace by now. */
   governance(namespace: string): Governance
-  /** Rows that the runtime keeps itself, such as stops and grants: those of the namespace and of `*`. */
+  /** Rows that the runtime keeps itself, such as stops, of this very namespace; `*` has those that hold in all of them. */
   rowsOf(kind: KeptKind, namespace: string): readonly ResourceRow[]
   /** Writes such rows, and makes them live here at once. */
   keep(
     namespace: string,
-    changes: readonly (ResourceChange & { readonly kind: KeptKind })[],
+    changes: readonly (ResourceChange & { readonly kind: KeptKind | 'Secret' })[],
     evidence: readonly NewEvidence[],
   ): Promise<ApplyResult>
+  /** The MCP servers that are live. */
+  readonly servers: Pick<LiveServers, 'get' | 'all' | 'onChange'>
+  /** The rows that are live, of one kind in one namespace. */
+  liveRows(kind: 'Tool' | typeof MCP_STATUS_KIND, namespace: string): readonly ResourceRow[]
+  /** Writes tools that were made from an MCP server, with the status of that; a build that is replaced is kept. */
+  keepTools(
+    namespace: string,
+    changes: readonly ResourceChange[],
+    evidence: readonly NewEvidence[],
+  ): Promise<ApplyResult>
+  /** A secret as it is kept, sealed. */
+  keptSecret(namespace: string, name: string): ResourceRow | undefined
   /** Told after a change of what governs a namespace, or of the rows that are kept for it; `*` is every namespace. */
   onGovernance(listener: GovernanceListener): () => void
 }
@@ -90,15 +114,32 @@ export interface ResourceDoorOptions {
   readonly resolve: ResolveOptions
   /** Looks at all that would govern a namespace before it is written: Cedar is checked there. */
   readonly check?: CheckSet
+  /** Which Cedar texts can ask for approval of an operation. */
+  readonly asks?: CedarAsks
+  /** Takes out of documents what must not be kept in clear; nothing is planned before. @default secrets are refused */
+  readonly seal?: SealDocuments
 }
+
+export type SealDocuments = (
+  documents: readonly ManifestDocument[],
+  existing: readonly ResourceRow[],
+  namespace: string,
+) => Promise<{ readonly documents: readonly ManifestDocument[]; readonly problems: readonly Problem[] }>
 
 export function createResourceDoor(options: ResourceDoorOptions): LiveResources {
   const { world, store, catalog, events } = options
+  const seal = options.seal ?? refuseSecrets
   const live = createLiveRows(store, catalog, options.resolve)
   const { governance } = live
+  const follower = createFollower({ world, events, look: live.look })
 
   function tellApplied({ namespace, name, version, digest }: ResourceRow): void {
     events.emit('tool:applied', { namespace, tool_id: name, version, digest })
+  }
+
+  function tell(): void {
+    governance.tell()
+    live.servers.tell()
   }
 
   /** Those who name a role that is to go. */
@@ -111,19 +152,51 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
     return [...new Set(namers)]
   }
 
+  /** What goes with an MCP server: its tools, and its status. */
+  async function madeOf(namespace: string, server: string): Promise<readonly ResourceRow[]> {
+    const tools = await store.resources.list({ namespace, kind: 'Tool' })
+    const statuses = await store.resources.list({ namespace, kind: MCP_STATUS_KIND, name: server })
+    return [...tools.filter((row) => madeFrom(row.body)?.server === server), ...statuses]
+  }
+
+  async function keep(
+    namespace: string,
+    changes: readonly ResourceChange[],
+    evidence: readonly NewEvidence[],
+  ): Promise<ApplyResult> {
+    const removed = changes
+      .filter(({ put }) => put === undefined)
+      .map(({ kind, name, version }) => ({ namespace, kind, name, version }))
+      .map((key) => ({ key, upTo: live.versionOf(key) }))
+    const applied = await store.resources.apply(namespace, changes, world.clock.now(), evidence)
+    if (applied.kind === 'conflict') return applied
+    for (const row of applied.rows) if (row.kind !== BUILD) live.take(row)
+    for (const { key, upTo } of removed) live.drop(key, upTo)
+    tell()
+    return applied
+  }
+
   return {
-    refresh: () => live.refresh(),
+    refresh: follower.refresh,
+    follow: follower.follow,
+    get current() {
+      return follower.current
+    },
+    close: follower.close,
 
     async apply(sources, { namespace, dryRun = false } = {}) {
       const read = sources.map(({ text, file }) => readManifests(text, file))
-      const documents = read.flatMap((one) => one.documents)
-      const unread = read.flatMap((one) => one.problems)
-      const own = namespaceOf(documents, namespace)
-      const existing = (await store.resources.list({ namespace: own })).filter((row) => isManifest(row.kind))
+      const plain = read.flatMap((one) => one.documents)
+      const own = namespaceOf(plain, namespace)
+      const all = await store.resources.list({ namespace: own })
+      const existing = all.filter((row) => isManifest(row.kind))
+      const { documents, problems: unsealed } = await seal(plain, existing, namespace ?? 'default')
+      const unread = [...read.flatMap((one) => one.problems), ...unsealed]
       const plan = planApply(existing, documents, {
         ...options.resolve,
         ...(namespace === undefined ? {} : { namespace }),
         ...(options.check === undefined ? {} : { check: options.check }),
+        ...(options.asks === undefined ? {} : { asks: options.asks }),
         natives: catalog.list(own).filter((tool) => tool.type === 'native'),
       })
       const problems = [...unread, ...plan.problems, ...taken(plan.tools, catalog, documents)]
@@ -146,7 +219,10 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
       const replaced = existing.filter((row) =>
         plan.changes.some((change) => replaces(change, row, plan.namespace)),
       )
-      const changes = [...plan.changes, ...replaced.map(buildOf)]
+      const pending = plan.changes
+        .filter(({ kind }) => kind === MCP_SERVER_KIND)
+        .map(({ name }) => pendingStatus(name, all.find(isStatusOf(name))))
+      const changes = [...plan.changes, ...replaced.map(buildOf), ...pending]
       const applied = await store.resources.apply(plan.namespace, changes, time, evidence)
       if (applied.kind === 'conflict') {
         const { name, version } = applied.change
@@ -160,13 +236,14 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
         return { ...refused, problems: [...problems, conflict] }
       }
       const rows = applied.rows.filter((row) => isManifest(row.kind))
-      for (const row of rows) live.take(row)
-      governance.tell()
+      for (const row of applied.rows) if (row.kind !== BUILD) live.take(row)
+      tell()
       for (const row of rows) if (row.kind === 'Tool') tellApplied(row)
-      return { ok: true, diff: plan.diff, problems, rows }
+      return { ok: true, diff: plan.diff, problems, rows: rows.map(shown) }
     },
 
-    list: (filter) => store.resources.list(filter),
+    list: async (filter) => (await store.resources.list(filter)).map(shown),
+    keptSecret: (namespace, name) => live.rowOf({ namespace, kind: 'Secret', name, version: UNVERSIONED }),
 
     async delete({ namespace, kind, name, version, expect }) {
       if (!isManifest(kind)) return 'not-found'
@@ -174,8 +251,13 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
         (row) => version === undefined || row.version === version,
       )
       if (found.length === 0) return 'not-found'
+      const maker = found.flatMap((row) => madeFrom(row.body)?.server ?? [])[0]
+      if (kind === 'Tool' && maker !== undefined) {
+        const refused = `the tool ${name} was made from the McpServer ${maker}`
+        return { refused, fix: 'delete that, or leave the tool out by its tool_filter' }
+      }
       // Another process may have applied something that names it.
-      if (kind === 'AgentRole') await live.refresh()
+      if (kind === 'AgentRole') await follower.refresh()
       const namers = kind === 'AgentRole' ? namersOf(namespace, name) : []
       if (namers.length > 0) {
         const refused = `the role ${name} is named by ${namers.join(', ')}`
@@ -195,11 +277,13 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
         at: time,
         body: { kind, name, version: row.version },
       }))
-      const kept = found.filter((row) => row.kind === 'Tool').map(buildOf)
-      const applied = await store.resources.apply(namespace, [...changes, ...kept], time, evidence)
+      const made = kind === MCP_SERVER_KIND ? await madeOf(namespace, name) : []
+      const kept = [...found, ...made].filter((row) => row.kind === 'Tool').map(buildOf)
+      const gone = made.map((row) => ({ kind: row.kind, name: row.name, version: row.version }))
+      const applied = await store.resources.apply(namespace, [...changes, ...gone, ...kept], time, evidence)
       if (applied.kind === 'conflict') return 'conflict'
-      for (const row of found) live.drop(row)
-      governance.tell()
+      for (const row of [...found, ...made]) live.drop(row, live.versionOf(row))
+      tell()
       return 'deleted'
     },
 
@@ -207,19 +291,37 @@ export function createResourceDoor(options: ResourceDoorOptions): LiveResources 
     rowsOf: (kind, namespace) => governance.rowsOf(kind, namespace),
     onGovernance: (listener) => governance.onChange(listener),
 
-    async keep(namespace, changes, evidence) {
-      const applied = await store.resources.apply(namespace, changes, world.clock.now(), evidence)
-      if (applied.kind === 'conflict') return applied
-      for (const row of applied.rows) live.take(row)
-      for (const { put, ...id } of changes) if (put === undefined) live.drop({ namespace, ...id })
-      governance.tell()
+    keep,
+    servers: live.servers,
+    liveRows: live.rowsOf,
+
+    async keepTools(namespace, changes, evidence) {
+      const builds = changes.flatMap(({ kind, name, version, put }) => {
+        const before = live.rowOf({ namespace, kind, name, version })
+        return kind === 'Tool' && before !== undefined && before.digest !== put?.digest
+          ? [buildOf(before)]
+          : []
+      })
+      const applied = await keep(namespace, [...changes, ...builds], evidence)
+      if (applied.kind === 'applied')
+        for (const row of applied.rows) if (row.kind === 'Tool') tellApplied(row)
       return applied
     },
   }
 }
 
+function isStatusOf(server: string) {
+  return ({ kind, name }: ResourceRow) => kind === MCP_STATUS_KIND && name === server
+}
+
 function isManifest(kind: string): boolean {
   return KINDS.some((one) => one.name === kind)
+}
+
+/** As everybody but the runtime itself sees it. */
+function shown(row: ResourceRow): ResourceRow {
+  const body = shownBody(row.kind, row.body)
+  return body === row.body ? row : { ...row, body }
 }
 
 function replaces(change: ResourceChange, row: ResourceRow, namespace: string): boolean {
@@ -231,6 +333,18 @@ function replaces(change: ResourceChange, row: ResourceRow, namespace: string): 
     row.version === change.version &&
     row.digest !== change.put?.digest
   )
+}
+
+/** Nothing here can seal: what is in clear goes no further. */
+const refuseSecrets: SealDocuments = async (documents) => {
+  const problems = documents
+    .filter(({ kind }) => kind === 'Secret')
+    .map(({ file, at }) => {
+      const message = 'cannot be kept: nothing here seals secrets'
+      const fix = 'apply it to a runtime that has a master key'
+      return toProblem({ path: ['spec'], message, fix, severity: 'error' }, file, at(['spec']))
+    })
+  return { documents: documents.filter(({ kind }) => kind !== 'Secret'), problems }
 }
 
 function nothingIn(file = ''): Problem {

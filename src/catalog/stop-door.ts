@@ -9,11 +9,10 @@ import {
   stopBody,
   stopsGuard,
 } from '../contract/stop.ts'
-import type { ResourceChange, ResourceStamp, Store } from '../store/store.ts'
-import { onlyUnavailable } from '../store/unavailable.ts'
 import { canonicalJson, sha256Hex } from '../util/canonical.ts'
 import type { JsonObject } from '../util/json.ts'
-import type { Timer, World } from '../util/world.ts'
+import type { World } from '../util/world.ts'
+import type { LiveResources } from './resource-door.ts'
 
 export interface StopDoor {
   /** The first that stands, in this namespace or everywhere. From memory: it costs nothing to ask. */
@@ -34,86 +33,70 @@ export interface StopEvidence {
 
 export interface StopDoorOptions {
   readonly world: World
-  readonly store: Store
-  /** Other processes put stops into this store, too. */
-  readonly shared: boolean
+  readonly resources: Pick<LiveResources, 'rowsOf' | 'keep' | 'onGovernance' | 'current'>
   /** Hears of each one when it is first seen here. */
   readonly onStop?: (stop: Stop) => void
 }
 
-/** How often the store is asked whether there is something new: twice this is still within the second. */
-const LOOK_MS = 300
-const MAX_AGE_MS = 5_000
+type Change = Parameters<LiveResources['keep']>[1][number]
+
 /** Stops that are over by themselves are taken out with the next one that is put, a few at a time. */
 const SWEEP = 50
 const VERSION = '0.0.0'
 
-export function createStopDoor({ world, store, shared, onStop }: StopDoorOptions): StopDoor & {
-  refresh(): Promise<void>
-  close(): void
-} {
-  let stops = new Map<string, readonly Stop[]>()
-  let stamp: ResourceStamp | undefined
-  let seenAt = world.clock.monotonic()
-  let looking: Promise<void> | undefined
-  let timer: Timer | undefined
-  let closed = false
+export function createStopDoor({ world, resources, onStop }: StopDoorOptions): StopDoor {
+  /** By namespace, then by name. */
+  const stops = new Map<string, ReadonlyMap<string, readonly Stop[]>>()
 
-  async function look(): Promise<void> {
-    const began = world.clock.monotonic()
-    const now = await store.resources.stamp()
-    if (now.last !== stamp?.last || now.count !== stamp.count) {
-      const rows = await store.resources.list({ kind: STOP_KIND })
-      const all = rows.map((row) => readStop(row.namespace, row.name, row.body))
-      const before = stops
-      stops = Map.groupBy(all, ({ namespace }) => namespace)
-      stamp = now
-      const isNew = (stop: Stop) =>
-        !before.get(stop.namespace)?.some(({ name, at }) => name === stop.name && at === stop.at)
-      for (const stop of all) if (isNew(stop)) onStop?.(stop)
-    }
-    seenAt = began
+  function read(namespace: string): void {
+    const all = resources
+      .rowsOf(STOP_KIND, namespace)
+      .map((row) => readStop(row.namespace, row.name, row.body))
+      .sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name))
+    const before = stops.get(namespace)
+    if (all.length === 0) stops.delete(namespace)
+    else
+      stops.set(
+        namespace,
+        Map.groupBy(all, ({ name }) => name),
+      )
+    for (const stop of all) if (!before?.get(stop.name)?.some(({ at }) => at === stop.at)) onStop?.(stop)
   }
+  resources.onGovernance((namespace, kind) => {
+    if (kind === STOP_KIND) read(namespace)
+  })
 
-  function refresh(): Promise<void> {
-    looking ??= look().finally(() => {
-      looking = undefined
-    })
-    return looking
-  }
-
-  function keepLooking(): void {
-    if (closed) return
-    timer = world.after(LOOK_MS, () => {
-      refresh().catch(onlyUnavailable).finally(keepLooking)
-    })
-  }
-  if (shared) keepLooking()
-
-  async function apply(
+  async function keep(
     namespace: string,
-    changes: readonly ResourceChange[],
+    changes: readonly Change[],
     { type, body }: StopEvidence,
   ): Promise<void> {
     const at = world.clock.now()
-    await store.resources.apply(namespace, changes, at, [{ namespace, callId: '', type, at, body }])
-    // A look that began before the write may not have seen it.
-    await looking?.catch(onlyUnavailable)
-    stamp = undefined
-    await refresh()
+    await resources.keep(namespace, changes, [{ namespace, callId: '', type, at, body }])
   }
 
-  const inNamespace = (namespace: string): readonly Stop[] => stops.get(namespace) ?? []
+  function standingIn(namespace: string, guards: readonly StopGuard[], now: number): Stop | undefined {
+    const byName = stops.get(namespace)
+    if (byName === undefined) return undefined
+    for (const guard of guards) {
+      const stands = byName.get(guard.stop)?.find((stop) => stopsGuard(stop, guard, now))
+      if (stands !== undefined) return stands
+    }
+    return undefined
+  }
+
+  const inNamespace = (namespace: string): readonly Stop[] =>
+    [...(stops.get(namespace)?.values() ?? [])].flat()
+  const removal = (name: string): Change => ({ kind: STOP_KIND, name, version: VERSION })
 
   return {
     standing(namespace, guards) {
       if (stops.size === 0) return undefined
       const now = world.clock.now()
-      const stands = (stop: Stop) => guards.some((guard) => stopsGuard(stop, guard, now))
-      return inNamespace(namespace).find(stands) ?? inNamespace(EVERYWHERE).find(stands)
+      return standingIn(namespace, guards, now) ?? standingIn(EVERYWHERE, guards, now)
     },
     get current() {
-      return !shared || world.clock.monotonic() - seenAt <= MAX_AGE_MS
+      return resources.current
     },
     list: inNamespace,
     async put(stop, evidence) {
@@ -122,19 +105,13 @@ export function createStopDoor({ world, store, shared, onStop }: StopDoorOptions
       const over = inNamespace(stop.namespace)
         .filter(({ name, until = Number.POSITIVE_INFINITY }) => until < stop.at && name !== stop.name)
         .slice(0, SWEEP)
-        .map(({ name }) => ({ kind: STOP_KIND, name, version: VERSION }))
-      const put = { kind: STOP_KIND, name: stop.name, version: VERSION, put: { digest, body } }
-      await apply(stop.namespace, [...over, put], evidence)
+        .map(({ name }) => removal(name))
+      await keep(stop.namespace, [...over, { ...removal(stop.name), put: { digest, body } }], evidence)
     },
     async lift(namespace, name, evidence) {
-      if (!inNamespace(namespace).some((stop) => stop.name === name)) return false
-      await apply(namespace, [{ kind: STOP_KIND, name, version: VERSION }], evidence)
+      if (stops.get(namespace)?.has(name) !== true) return false
+      await keep(namespace, [removal(name)], evidence)
       return true
-    },
-    refresh,
-    close() {
-      closed = true
-      timer?.cancel()
     },
   }
 }

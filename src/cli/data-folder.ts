@@ -3,21 +3,16 @@ import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
-  fsyncSync,
-  linkSync,
   mkdirSync,
-  openSync,
   readFileSync,
-  renameSync,
   rmSync,
   type Stats,
   statSync,
-  writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isJsonObject } from '../util/json.ts'
+import { makeSecretFile, readSecretFile, replaceSecretFile, SecretExposed } from '../util/secret-file.ts'
 import { CliError, codeOf, EXIT, messageOf } from './cli-error.ts'
 
 export interface DataFolder {
@@ -31,6 +26,8 @@ export interface DataFolder {
   readonly tokenKeys: string
   /** Signs checkpoints of the evidence. */
   readonly auditKey: string
+  /** Wraps the keys of secrets. */
+  readonly masterKey: string
   /** Signs the links in messages. */
   readonly linkKey: string
   /** The newest checkpoint, which the store is held to at the next start. */
@@ -49,6 +46,7 @@ export function dataFolderAt(cwd: string, path: string): DataFolder {
     serverFile: join(at, 'server.json'),
     tokenKeys: join(at, 'token-keys.json'),
     auditKey: join(at, 'audit-key.pem'),
+    masterKey: join(at, 'master-key'),
     linkKey: join(at, 'link-key'),
     auditHead: join(at, 'audit-head.json'),
     databaseHead: join(at, 'audit-head.database.json'),
@@ -125,15 +123,8 @@ export function rightsOfOthers(path: string): number | undefined {
 
 /** The token of the local admin; undefined where there is none. A file that others can read is refused: it is no secret. */
 export function readAdminToken(folder: DataFolder): string | undefined {
-  const others = rightsOfOthers(folder.tokenFile)
-  if (others === undefined) return undefined
-  if (others !== 0) {
-    throw new CliError(`others can read or change the admin token in ${folder.tokenFile}`, {
-      exit: EXIT.startFailed,
-      fix: `delete the file if someone may have read it, and start again; else run: chmod 600 '${folder.tokenFile}'`,
-    })
-  }
-  const token = readFileSync(folder.tokenFile, 'utf8').trim()
+  const token = readToken(folder.tokenFile)?.trim()
+  if (token === undefined) return undefined
   if (!/^[\x21-\x7e]{32,4096}$/.test(token)) {
     throw new CliError(`${folder.tokenFile} does not hold a usable token`, {
       exit: EXIT.startFailed,
@@ -143,24 +134,26 @@ export function readAdminToken(folder: DataFolder): string | undefined {
   return token
 }
 
+function readToken(path: string): string | undefined {
+  try {
+    return readSecretFile(path, 'the admin token in')
+  } catch (error) {
+    if (!(error instanceof SecretExposed)) throw error
+    throw new CliError(`others can read or change the admin token in ${path}`, {
+      exit: EXIT.startFailed,
+      fix: `delete the file if someone may have read it, and start again; else run: chmod 600 '${path}'`,
+    })
+  }
+}
+
 /** The token that is there, or a new one. */
 export function readOrMakeAdminToken(folder: DataFolder): { readonly token: string; readonly made: boolean } {
   const found = readAdminToken(folder)
   if (found !== undefined) return { token: found, made: false }
   const token = randomBytes(32).toString('base64url')
-  const half = `${folder.tokenFile}.${randomBytes(6).toString('hex')}`
-  try {
-    writeDurably(half, `${token}\n`)
-    // A link never replaces a file, and the name appears with the whole token behind it.
-    linkSync(half, folder.tokenFile)
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    // Another start was faster: its token is the one.
-    return readOrMakeAdminToken(folder)
-  } finally {
-    rmSync(half, { force: true })
-  }
-  return { token, made: true }
+  const made = writing(folder.tokenFile, () => makeSecretFile(folder.tokenFile, `${token}\n`))
+  // Where another start was faster, its token is the one.
+  return made ? { token, made } : readOrMakeAdminToken(folder)
 }
 
 /** Where a server listens, for commands beside it. */
@@ -171,13 +164,7 @@ export interface ServerNote {
 }
 
 export function writeServerNote(folder: DataFolder, note: ServerNote): void {
-  const half = `${folder.serverFile}.${randomBytes(6).toString('hex')}`
-  try {
-    writeDurably(half, `${JSON.stringify(note, null, 2)}\n`)
-    renameSync(half, folder.serverFile)
-  } finally {
-    rmSync(half, { force: true })
-  }
+  writing(folder.serverFile, () => replaceSecretFile(folder.serverFile, `${JSON.stringify(note, null, 2)}\n`))
 }
 
 /** Undefined where there is none, or where it is not one of ours. */
@@ -220,15 +207,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function writeDurably(path: string, text: string): void {
+function writing<T>(path: string, write: () => T): T {
   try {
-    const file = openSync(path, 'wx', 0o600)
-    try {
-      writeSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
+    return write()
   } catch (error) {
     throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
       exit: EXIT.startFailed,

@@ -28,7 +28,10 @@ export function renderGoverning({ governing, changes }: ShownExplanation, style:
   return blocks.map((block) => `\n${block}`).join('')
 }
 
-function blocksOf({ matched, near, narrowed, budgets }: Governing, style: Style): string[] {
+function blocksOf(
+  { matched, near, near_unchecked = 0, narrowed, budgets }: Governing,
+  style: Style,
+): string[] {
   const blocks: string[] = []
   const enforced = matched.filter(({ monitored }) => monitored !== true)
   const monitored = matched.filter((match) => match.monitored === true)
@@ -43,10 +46,10 @@ function blocksOf({ matched, near, narrowed, budgets }: Governing, style: Style)
   const block = (title: string, table: string) => blocks.push(`${style.bold(title)}\n${indent(table)}`)
   block('Matched', renderTable(enforced, columns, plain, 'No rule.'))
   if (monitored.length > 0) block('Only monitored: it would have', renderTable(monitored, columns, plain, ''))
-  if (near.length > 0) {
+  if (near.length + near_unchecked > 0) {
     block(
       'One clause away',
-      renderTable(
+      `${renderTable(
         near,
         [
           { title: 'DECISION', value: ({ decision }) => decision },
@@ -55,8 +58,8 @@ function blocksOf({ matched, near, narrowed, budgets }: Governing, style: Style)
           { title: 'WOULD MATCH IF', value: ({ missed }) => missed },
         ],
         plain,
-        '',
-      ),
+        'No rule that was looked at.',
+      )}${unchecked(near_unchecked)}`,
     )
   }
   if (narrowed.length > 0) {
@@ -70,6 +73,11 @@ function blocksOf({ matched, near, narrowed, budgets }: Governing, style: Style)
     block('Budgets', `${rows.map(clean).join('\n')}\n`)
   }
   return blocks
+}
+
+function unchecked(count: number): string {
+  if (count === 0) return ''
+  return `${count} more Cedar ${count === 1 ? 'policy was' : 'policies were'} not looked at: there are too many\n`
 }
 
 export function indent(text: string): string {

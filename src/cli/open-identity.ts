@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '../config/config-schema.ts'
 import { createEgress } from '../egress/egress.ts'
+import { createOwnReach } from '../egress/own-reach.ts'
 import { createAuthenticator } from '../identity/authenticator.ts'
 import { createFetchJson } from '../identity/fetch-json.ts'
 import { createTokenKeys, type KeyFile, openTokenKeys } from '../identity/key-file.ts'
@@ -34,18 +35,20 @@ export function openIdentity(
 /** How the server knows callers, and what it does about tokens. */
 export function identityOf(
   { keys, issuers }: IdentityParts,
-  { token_audience: audience }: Config,
+  config: Config,
   { token: adminToken }: OpenData,
   runtime: Runtime,
   world: World,
   onTrouble: (message: string) => void,
 ) {
+  const { token_audience: audience, profile } = config
+  const reach = createOwnReach({ profile, private: egressPrivateOf(config) })
   const authenticate = createAuthenticator({
     world,
     adminToken,
     own: { keys, audience },
     issuers,
-    fetchJson: createFetchJson(createEgress({ world })),
+    fetchJson: createFetchJson(createEgress({ world, reach })),
     isRevoked: createIsRevoked(runtime.stops),
     oidc: { onTrouble },
   })
@@ -58,6 +61,11 @@ export function identityOf(
     stops: runtime.stops,
   })
   return { authenticate, tokens }
+}
+
+/** What the server itself may reach on private addresses. */
+export function egressPrivateOf({ egress_private: list }: Config): readonly string[] {
+  return list === undefined ? [] : list.split(',').map((one) => one.trim())
 }
 
 function openKeys(

@@ -40,6 +40,35 @@ export function openCallback(
   return { allow: origins, secret: secret.value }
 }
 
+/** By which tools report the end of long work; undefined where nobody can reach this server. */
+export function openToolCallbacks(
+  terminal: Terminal,
+  config: Config,
+  folder: DataFolder,
+  world: Pick<World, 'secret'>,
+): { readonly publicUrl: string; readonly key: string } | undefined {
+  const { public_url: publicUrl } = config
+  return publicUrl === undefined
+    ? undefined
+    : { publicUrl, key: readLinkKey(terminal, config, folder, world) }
+}
+
+/** Made at the first start, unless it is named. */
+function readLinkKey(
+  { cwd }: Terminal,
+  { link_key: linkKey }: Config,
+  folder: DataFolder,
+  world: Pick<World, 'secret'>,
+): string {
+  try {
+    return linkKey === undefined
+      ? openLinkKey(folder.linkKey, world, { make: true })
+      : openLinkKey(resolve(cwd, linkKey), world, { make: false })
+  } catch (error) {
+    throw new CliError(messageOf(error), { exit: EXIT.startFailed })
+  }
+}
+
 /** Undefined where nothing is set up. Every mistake of the file is named before the server starts. */
 export function openNotify(
   terminal: Terminal,
@@ -47,7 +76,7 @@ export function openNotify(
   folder: DataFolder,
   world: Pick<World, 'secret'>,
 ): OpenNotify | undefined {
-  const { notify, public_url: publicUrl, link_key: linkKey, profile } = config
+  const { notify, public_url: publicUrl, profile } = config
   if (notify === undefined) return undefined
   const file = resolve(terminal.cwd, notify)
   const { channels, problems } = readTargets(readOrRefuse(file), notify, {
@@ -60,15 +89,8 @@ export function openNotify(
   if (first !== undefined) throw new CliError(first, { exit: EXIT.startFailed, lines: rest })
   for (const warning of problems) terminal.err(`writ: ${formatProblem(warning)}\n`)
   if (publicUrl === undefined) return { channels }
-  try {
-    const key =
-      linkKey === undefined
-        ? openLinkKey(folder.linkKey, world, { make: true })
-        : openLinkKey(resolve(terminal.cwd, linkKey), world, { make: false })
-    return { channels, links: createApprovalLinks(key, publicUrl) }
-  } catch (error) {
-    throw new CliError(messageOf(error), { exit: EXIT.startFailed })
-  }
+  const key = readLinkKey(terminal, config, folder, world)
+  return { channels, links: createApprovalLinks(key, publicUrl) }
 }
 
 /** What the server needs to answer the links that it has made. */

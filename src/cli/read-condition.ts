@@ -14,9 +14,12 @@ const OPS: Readonly<Record<string, string>> = Object.freeze({
   '!=': 'ne',
   in: 'in',
   not_in: 'not_in',
+  in_domain: 'in_domain',
+  not_in_domain: 'not_in_domain',
   exists: 'exists',
 })
-const SHAPE = /^(\/[^\s<>=!]*)(?:\s*(<=|>=|==|!=|<|>|=)\s*|\s+(in|not_in|exists)(?:\s+|$))(.*)$/s
+const SHAPE =
+  /^(\/[^\s<>=!]*)(?:\s*(<=|>=|==|!=|<|>|=)\s*|\s+(in|not_in|in_domain|not_in_domain|exists)(?:\s+|$))(.*)$/s
 
 export function readCondition(text: string): GrantCondition {
   const [, field = '', sign, word, rest = ''] = SHAPE.exec(text.trim()) ?? []

@@ -1,7 +1,7 @@
 // What tables say about a resource.
 import type { Resource } from '../client/api.ts'
 import type { KindName } from '../resource/kinds.ts'
-import type { Json } from '../util/json.ts'
+import { isJsonObject, type Json } from '../util/json.ts'
 import { type Column, renderAge } from './print.ts'
 
 export function textOf(value: Json | undefined): string | undefined {
@@ -40,6 +40,16 @@ const COLUMNS: Readonly<Partial<Record<KindName, readonly Column<Resource>[]>>> 
     { title: 'RULES', value: ({ spec }) => String(lengthOf(spec.rules)) },
     { title: 'BUDGETS', value: ({ spec }) => String(lengthOf(spec.budgets)) },
     { title: 'CEDAR', value: ({ spec }) => (spec.cedar === undefined ? 'no' : 'yes') },
+  ],
+  Secret: [
+    { title: 'KEYS', value: ({ spec }) => (isJsonObject(spec.data) ? listOf(Object.keys(spec.data)) : '-') },
+    { title: 'SHARED WITH', value: ({ spec }) => listOf(spec.share_with) },
+  ],
+  McpServer: [
+    { title: 'TRANSPORT', value: ({ spec }) => textOf(spec.transport) ?? '-' },
+    { title: 'PHASE', value: ({ status }) => textOf(status.phase) ?? '-' },
+    { title: 'TOOLS', value: ({ status }) => String(lengthOf(status.generatedTools)) },
+    { title: 'QUARANTINED', value: ({ status }) => String(lengthOf(status.quarantinedTools)) },
   ],
 }
 

@@ -9,14 +9,17 @@ import { renderFields } from './print.ts'
 export interface StartFacts {
   readonly version: string
   readonly url: string
+  /** Where calls are taken over gRPC. */
+  readonly grpcUrl?: string
   readonly config: Config
   readonly data: OpenData
   readonly tour: Tour | undefined
 }
 
-export function renderStart({ version, url, config, data, tour }: StartFacts): string {
+export function renderStart({ version, url, grpcUrl, config, data, tour }: StartFacts): string {
   const facts = renderFields([
     ['Address', url],
+    ...(grpcUrl === undefined ? [] : [['gRPC', grpcUrl] as const]),
     ['Data', data.folder.path],
     ['Store', storeText(config)],
     ['Profile', profileText(config)],

@@ -8,6 +8,17 @@ export async function suggestTool(client: Client, name: string): Promise<string 
   return suggestion(name, (await toolNames(client)) ?? [])
 }
 
+/** Runs `work` on a tool; where the server does not know it, the refusal says which one may be meant. */
+export async function namingTool<T>(client: Client, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.failure !== 'tool-unknown') throw error
+    const fix = await suggestTool(client, name)
+    throw fix === undefined ? error : error.withFix(fix)
+  }
+}
+
 /** A sentence about a tool that is not there; undefined where it is, or where its names are not to be seen. */
 export async function unknownTool(client: Client, name: string): Promise<string | undefined> {
   const names = await toolNames(client)

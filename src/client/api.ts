@@ -25,6 +25,8 @@ export interface Resource {
   readonly status: {
     /** What calls are pinned to. */
     readonly digest: string
+    /** More, of kinds that something is found out about. */
+    readonly [name: string]: Json | undefined
   }
 }
 

@@ -11,7 +11,9 @@ import { ClientError } from './client-error.ts'
 import { type EffectClient, effectClient } from './effects.ts'
 import { ask, exchange, refusalOf, segment, type Target } from './exchange.ts'
 import { type FreezeClient, freezeClient } from './freezes.ts'
+import { type McpClient, mcpClient } from './mcp.ts'
 import { type ResourceClient, resourceClient } from './resources.ts'
+import { type SecretClient, secretClient } from './secrets.ts'
 import { type TokenClient, tokenClient } from './tokens.ts'
 
 export interface ClientOptions {
@@ -54,6 +56,8 @@ export interface Client
     ApprovalClient,
     FreezeClient,
     TokenClient,
+    SecretClient,
+    McpClient,
     ResourceClient {
   /** Calls a tool. `body` is a request in any dialect. A call that failed is a reply, not an error. */
   call(body: JsonObject, options?: CallRequestOptions): Promise<CallReply>
@@ -90,6 +94,8 @@ export function createClient(options: ClientOptions): Client {
     ...resourceClient(target, timeoutMs),
     ...auditClient(target, timeoutMs),
     ...tokenClient(target, timeoutMs),
+    ...secretClient(target, timeoutMs),
+    ...mcpClient(target, timeoutMs),
     ...approvalClient(target, timeoutMs),
     ...freezeClient(target, timeoutMs),
 

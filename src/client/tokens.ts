@@ -29,6 +29,8 @@ export interface IssuedTokenReply {
   readonly audience: string
   readonly issued_at: string
   readonly expires_at: string
+  /** Scopes that may cover nothing. */
+  readonly warnings?: readonly string[]
 }
 
 export interface Revocation {

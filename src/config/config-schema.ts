@@ -21,6 +21,13 @@ const settings = {
     maximum: 65535,
     description: 'Port to listen on; 0 takes a free one.',
   }),
+  grpc_port: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 65535,
+    description:
+      'Port of the same address on which calls are taken over gRPC, without TLS of its own as well; 0 takes none.',
+  }),
   data: Type.String({
     default: '.writ',
     minLength: 1,
@@ -153,14 +160,14 @@ const settings = {
       maxLength: 1024,
       pattern: '^https?://[A-Za-z0-9.:\\[\\]-]+(/[A-Za-z0-9._~/-]*)?$',
       description:
-        'Address by which people reach this server, such as `https://writ.example.com`: links in messages begin with it. Without it, messages hold no links.',
+        'Address by which people and tools reach this server, such as `https://writ.example.com`: links in messages begin with it, and tools of type webhook-callback report to it. Without it, messages hold no links, and such tools are asked.',
     }),
   ),
   link_key: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        'File of the key (at least 43 letters and digits, rights 0600) that signs links in messages; servers that share a store share it. When it is not set: `link-key` in the data folder, made by the first start.',
+        'File of the key (at least 43 letters and digits, rights 0600) that signs links in messages, and that the tokens of callbacks are made from; servers that share a store share it. When it is not set: `link-key` in the data folder, made by the first start.',
     }),
   ),
   callback_allow: Type.Optional(
@@ -175,6 +182,37 @@ const settings = {
     Type.String({
       minLength: 1,
       description: 'File (rights 0600) of the secret that signs those calls; needed with `callback_allow`.',
+    }),
+  ),
+  master_key: Type.Optional(
+    Type.String({
+      pattern: '^(file|env|command):[^\\n]+$',
+      maxLength: 4096,
+      description:
+        'Where the key is that wraps the keys of secrets in the store: `file:PATH` (rights 0600), `env:NAME`, or `command:PROGRAM ARG…`, run without a shell, which prints it. 32 bytes in base64 or hex; several, one to a line, with the newest first. Servers that share a store share it. When it is not set: `master-key` in the data folder, made by the first start; in profile `production`, which takes none from there, the store keeps no secrets.',
+    }),
+  ),
+  secret_providers: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'File (YAML or JSON) of where the secrets of tools come from: the store, the environment, files, Vault, Kubernetes. When it is not set: the store, then variables `WRIT_SECRET_…`. See the guide on secrets.',
+    }),
+  ),
+  cli_allow: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description:
+        'Commands, with commas between them, such as `jq,/opt/tools/report`: what tools of type cli may run on this machine. Names are looked up in `/usr/local/sbin`, `/usr/local/bin`, `/usr/sbin`, `/usr/bin`, `/sbin` and `/bin`. Without it, none. Profile `production` runs no program on the host at all.',
+    }),
+  ),
+  egress_private: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description:
+        'Origins, with commas between them, such as `https://vault.internal:8200` or `smtp://mail.internal:25`: what the server itself may reach on private addresses and on this machine, for keys of issuers, webhooks, mail, anchors and secrets. Without it, public addresses; in profile `local` this machine, too. Tools declare their own (`egress`).',
     }),
   ),
   accept_rewound: Type.Boolean({

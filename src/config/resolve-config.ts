@@ -152,6 +152,8 @@ function unknownVariables(env: Environment): ConfigProblem[] {
   const known: readonly string[] = [...SETTING_NAMES.map(variableOf), ...Object.keys(CLIENT_VARIABLES)]
   return Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith('WRIT_') || known.includes(variable)) return []
+    // These are secrets of tools, whose names are anybody's.
+    if (variable.startsWith('WRIT_SECRET_')) return []
     const close = didYouMean(
       variable.slice('WRIT_'.length),
       known.map((name) => name.slice('WRIT_'.length)),

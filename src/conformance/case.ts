@@ -12,5 +12,7 @@ export interface Case {
   readonly requirements: readonly RequirementId[]
   /** Operations that the tool must offer; without them the requirements are not tested, and never passed (S54). */
   readonly needs?: readonly OperationName[]
+  /** What reached the tool must be seen; where it cannot be, the requirements are not tested either. */
+  readonly looksInside?: true
   run(subject: Subject, check: Checks, probes: Probes): Promise<void>
 }

@@ -5,6 +5,7 @@ import { contractCases } from './case/contract-cases.ts'
 import { isolationCases } from './case/isolation-cases.ts'
 import { observationCases } from './case/observation-cases.ts'
 import { policyCases } from './case/policy-cases.ts'
+import { profileCases } from './case/profile-cases.ts'
 import { replayCases } from './case/replay-cases.ts'
 import { retryCases } from './case/retry-cases.ts'
 import { timeCases } from './case/time-cases.ts'
@@ -15,6 +16,7 @@ export const CASES: readonly Case[] = Object.freeze([
   ...timeCases,
   ...retryCases,
   ...authCases,
+  ...profileCases,
   ...policyCases,
   ...isolationCases,
   ...observationCases,

@@ -5,17 +5,20 @@ import { join } from 'node:path'
 import type { Answer } from '../contract/answer.ts'
 import type { DialectName } from '../contract/call.ts'
 import type { EventMap, EventName, Events } from '../event/event.ts'
-import { formatProblem } from '../resource/manifest.ts'
-import { createRuntime, type StoreChoice } from '../runtime.ts'
+import { createRuntime, createWorld, type StoreChoice } from '../runtime.ts'
 import type { CallerDoor, Runtime } from '../runtime-api.ts'
-import { createSystemWorld } from '../util/clock.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { World } from '../util/world.ts'
 import type { Backend, Offer, ToolPeer } from './backend/backend.ts'
 import { createEndpointBackend } from './backend/external.ts'
 import { type BackendName, loadBackend } from './backend/registry.ts'
-import type { CallerChoice, StartedCall, Subject, SubjectEvent } from './subject.ts'
-import { BOXED_TOOL, type Declaration, PERMISSIONS, TOOLS } from './tools.ts'
+import { apply, applyAll, startRuntime } from './start-runtime.ts'
+import type { CallerChoice, SecretChoice, StartedCall, Subject, SubjectEvent } from './subject.ts'
+import { openTokenEndpoint } from './token-endpoint.ts'
+import { createToolNames, type ToolNames } from './tool-names.ts'
+import { PERMISSIONS, TOOLS } from './tools.ts'
+
+export { SubjectRefused } from './start-runtime.ts'
 
 /** Somebody who writes the runtime's events down for operators, as an entry point would. */
 export interface LogCapture {
@@ -47,30 +50,24 @@ export function createEndpointSubject(endpoint: string, options: SubjectOptions 
   return openSubject(createEndpointBackend(endpoint), options)
 }
 
-/** The tools of the suite cannot be declared: the address is not one that a tool may have. */
-export class SubjectRefused extends Error {
-  override readonly name = 'SubjectRefused'
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(`the tools of the suite were refused: ${problems[0] ?? ''}`)
-    this.problems = problems
-  }
-}
-
 async function openSubject(backend: Backend, options: SubjectOptions): Promise<Subject> {
   const { timeoutMs = TIMEOUT_MS } = options
   if (!(timeoutMs >= TIMEOUT_BOUNDS.min && timeoutMs <= TIMEOUT_BOUNDS.max)) {
     throw new RangeError(`timeoutMs must be from ${TIMEOUT_BOUNDS.min} to ${TIMEOUT_BOUNDS.max}`)
   }
-  const world = createSystemWorld()
-  const peer = await backend.openPeer({ world })
+  const world = createWorld()
+  const opened: (() => Promise<void>)[] = [() => world.network.close()]
   const close = async () => {
-    await peer.close()
-    await world.network.close()
+    for (const one of opened.splice(0).reverse()) await one()
   }
   try {
-    return await openLife(backend, peer, world, options, close)
+    const peer = await backend.openPeer({ world })
+    opened.push(() => peer.close())
+    if (backend.presents !== 'profiles') return await openLife(backend, peer, world, options, close)
+    const tokens = await openTokenEndpoint()
+    opened.push(() => tokens.close())
+    const tokenURL = `${tokens.origin}/token`
+    return await openLife(backend, { ...peer, tokenURL }, world, options, close)
   } catch (error) {
     await close()
     throw error
@@ -80,16 +77,24 @@ async function openSubject(backend: Backend, options: SubjectOptions): Promise<S
 /** One life of the runtime in front of the peer. */
 async function openLife(
   backend: Backend,
-  peer: ToolPeer,
+  peer: ToolPeer & { readonly tokenURL?: string },
   world: World,
   options: SubjectOptions,
   closePeer: () => Promise<void>,
 ): Promise<Subject> {
   const { folder, store } = await makeStore(options.store ?? 'memory')
+  const names = createToolNames(peer.served)
   const lives: Subject[] = []
   let runtime: Runtime
   try {
-    runtime = await startRuntime(peer, store, options.timeoutMs ?? TIMEOUT_MS)
+    runtime = await startRuntime({
+      world,
+      peer,
+      store,
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      presents: backend.presents,
+      ...(peer.tokenURL === undefined ? {} : { tokenURL: peer.tokenURL }),
+    })
   } catch (error) {
     await removeFolder(folder)
     throw error
@@ -106,13 +111,18 @@ async function openLife(
     isolation: backend.isolation,
     hasEndpoint: backend.hasEndpoint,
     givesStatus: backend.givesStatus,
+    presents: backend.presents,
+    ...(backend.defaultHeader === undefined ? {} : { defaultHeader: backend.defaultHeader }),
     world,
     mint: runtime.mint,
-    start: (request, as) => start(runtime, request, as),
+    start: (request, as) => start(runtime, names.request(request), doorOf(runtime, as, names)),
     declare: (tool) => declare(runtime, peer.offer(tool)),
 
+    putSecret: (secret) => applyAll(runtime, [secretManifest(secret)]),
+
     declared(tool) {
-      const found = runtime.tools('default').find(({ name }) => name === TOOLS[tool].name)
+      const called = names.tool(TOOLS[tool].name)
+      const found = runtime.tools('default').find(({ name }) => name === called)
       return found && { capabilities: found.capabilities, riskLevel: found.riskLevel }
     },
 
@@ -146,6 +156,8 @@ const EVENT_NAMES = Object.keys({
   'call:faulted': true,
   'recovery:ended': true,
   'tool:applied': true,
+  'tool:quarantined': true,
+  'mcp:synced': true,
   'timer:failed': true,
   'approval:requested': true,
   'approval:decided': true,
@@ -171,38 +183,13 @@ async function removeFolder(folder: string | undefined): Promise<void> {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true })
 }
 
-async function startRuntime(peer: ToolPeer, store: StoreChoice, timeoutMs: number): Promise<Runtime> {
-  const offers = Object.values(TOOLS).map((tool) => peer.offer(withTimeout(tool, timeoutMs)))
-  const runtime = await createRuntime({
-    store,
-    tools: offers.flatMap((offer) => (offer.kind === 'native' ? [offer.definition] : [])),
-    // Some of them declare on purpose what apply warns of.
-    onWarning: () => {},
-  })
-  const manifests = offers.flatMap((offer) => (offer.kind === 'manifest' ? [offer.manifest] : []))
-  const problems = await apply(runtime, [...manifests, BOXED_TOOL.manifest], false)
-  if (problems.length === 0) return runtime
-  await runtime.close({ drainMs: 0 })
-  throw new SubjectRefused(problems)
-}
-
-function withTimeout(tool: Declaration, timeoutMs: number): Declaration {
-  const runtime = { ...tool.spec.runtime, timeout: `${timeoutMs}ms` }
-  return { ...tool, spec: { ...tool.spec, runtime } }
-}
-
-async function apply(
-  runtime: Runtime,
-  manifests: readonly JsonObject[],
-  dryRun: boolean,
-): Promise<readonly string[]> {
-  const sources = manifests.map((manifest, index) => ({
-    text: JSON.stringify(manifest),
-    file: `conformance-${index + 1}.json`,
-  }))
-  const outcome = await runtime.resources.apply(sources, { dryRun })
-  if (outcome.ok) return []
-  return outcome.problems.filter(({ severity }) => severity === 'error').map(formatProblem)
+function secretManifest({ name, namespace, values, shareWith = [] }: SecretChoice): JsonObject {
+  return {
+    apiVersion: 'writ.dev/v1',
+    kind: 'Secret',
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    spec: { stringData: values, share_with: shareWith },
+  }
 }
 
 async function declare(runtime: Runtime, offer: Offer): Promise<readonly string[]> {
@@ -216,15 +203,14 @@ async function declare(runtime: Runtime, offer: Offer): Promise<readonly string[
   }
 }
 
-function doorOf(runtime: Runtime, as: CallerChoice | undefined): CallerDoor {
+function doorOf(runtime: Runtime, as: CallerChoice | undefined, names: ToolNames): CallerDoor {
   const without = as?.without ?? []
   const permissions =
     without === 'everything' ? [] : PERMISSIONS.filter((permission) => !without.includes(permission))
-  return runtime.as({ actor: ACTOR, permissions })
+  return runtime.as({ actor: ACTOR, permissions: permissions.map(names.permission) })
 }
 
-function start(runtime: Runtime, request: JsonObject, as: CallerChoice | undefined): StartedCall {
-  const door = doorOf(runtime, as)
+function start(runtime: Runtime, request: JsonObject, door: CallerDoor): StartedCall {
   // As it would come from the wire: nothing of the case's own object reaches the runtime.
   const decoded = runtime.dialects.decode(JSON.parse(JSON.stringify(request)), runtime.mint)
   if (!decoded.ok) {

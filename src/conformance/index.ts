@@ -34,6 +34,8 @@ export type {
   CallerChoice,
   Declared,
   IsolationFacts,
+  Presents,
+  SecretChoice,
   StartedCall,
   Subject,
   SubjectEvent,

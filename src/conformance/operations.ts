@@ -11,6 +11,8 @@ export interface Ask {
   readonly key: string
   readonly attempt: number
   readonly traceId: string
+  /** What it was shown; absent: nothing. */
+  readonly credentials?: ToolSend['credentials']
   /** Aborted when nobody waits for the result any more. */
   readonly signal: AbortSignal
 }
@@ -44,9 +46,9 @@ export function createOperations(world: Pick<World, 'after'>): Operations {
 
   return {
     async run(ask) {
-      const { operation, key, attempt, traceId, signal } = ask
+      const { operation, key, attempt, traceId, credentials = {}, signal } = ask
       const input = isJsonObject(ask.input) ? ask.input : {}
-      const send = { operation, input: ask.input, key, attempt, traceId, stopped: false }
+      const send = { operation, input: ask.input, key, attempt, traceId, credentials, stopped: false }
       log.push(send)
       const done = new AbortController()
       const stop = () => {

@@ -16,7 +16,7 @@ export type ProbeFault = 'version' | 'request-id' | 'envelope' | 'silent' | 'unr
 export type Probes = Readonly<Record<OperationName, Probe>>
 
 /** A code of its own: a tool that fails for another reason gives another one. */
-const PROBE_CODE = 'conformance_probe'
+export const PROBE_CODE = 'conformance_probe'
 /** The status of a plain service that is asked to fail in this way. */
 const PROBE_STATUS = 422
 

@@ -24,6 +24,8 @@ export interface ToolSend {
   readonly attempt: number
   /** As the tool got it; 32 hexadecimal digits over HTTP. */
   readonly traceId: string
+  /** The credentials that it was shown: by header, in lower case, or by variable of its environment. */
+  readonly credentials: Readonly<Record<string, string>>
   /** The tool was told to stop, or lost its caller, before it had answered. */
   readonly stopped: boolean
 }
@@ -50,6 +52,21 @@ export interface IsolationFacts {
   readonly boundary: string
 }
 
+/**
+ * What a tool of a backend can be shown: each auth profile; one value of a secret, which is declared as `bearer` here and
+ * comes as a variable of its environment; or nothing, so that a tool that declares a credential is refused.
+ */
+export type Presents = 'profiles' | 'value' | 'nothing'
+
+export interface SecretChoice {
+  readonly name: string
+  readonly values: Readonly<Record<string, string>>
+  /** @default the one of the tools */
+  readonly namespace?: string
+  /** Other namespaces whose tools may use it. @default none */
+  readonly shareWith?: readonly string[]
+}
+
 export interface Subject {
   /** A backend, or the address of a service. */
   readonly name: string
@@ -60,6 +77,9 @@ export interface Subject {
   readonly hasEndpoint: boolean
   /** `fail` answers with the HTTP status it is asked for, so that a redirect can be tried. */
   readonly givesStatus: boolean
+  readonly presents: Presents
+  /** The header of profile api_key_header where none is named; absent where one has to be. */
+  readonly defaultHeader?: string
   readonly world: Pick<World, 'clock' | 'after'>
   /** A new id on each call. */
   mint(): string
@@ -67,6 +87,8 @@ export interface Subject {
   start(request: JsonObject, as?: CallerChoice): StartedCall
   /** What would be wrong with a tool that is declared like this; empty when it would be taken. */
   declare(tool: Declaration): Promise<readonly string[]>
+  /** Keeps a secret in place of the one that had this name. */
+  putSecret(secret: SecretChoice): Promise<void>
   /** A tool of `TOOLS` as decisions see it. */
   declared(tool: ToolName): Declared | undefined
   /** Everything emitted so far, oldest first. */

@@ -1,6 +1,7 @@
 // The tools that the cases call, declared over the four operations that every tool peer offers (S54).
 import { ISOLATION_MODES, type IsolationMode } from '../resource/resolved-tool.ts'
 import type { ToolSpec } from '../resource/tool.ts'
+import type { Presents } from './subject.ts'
 
 /**
  * echo: gives its input back. sleep {ms}: answers after so long. fail {code, retryable, message, status}: fails like
@@ -25,16 +26,34 @@ export interface Declaration {
 
 const READ = { effect: { class: 'read-only' } } as const
 
-const SECRET = 'conformance-secret'
+export const API_KEY_HEADER = 'X-Api-Key'
+/** Where programs find the value of the secret that they are shown. */
+export const CREDENTIAL_VARIABLE = 'SECRET'
+export const TOKEN_SCOPE = 'conformance.read conformance.write'
+/** Kept by cases: without that there is none of them. */
+export const SECRETS = Object.freeze({
+  bearer: 'conformance-bearer',
+  apiKey: 'conformance-api-key',
+  basic: 'conformance-basic',
+  client: 'conformance-client',
+  /** That no tool names. */
+  other: 'conformance-other',
+  /** That is never kept. */
+  missing: 'conformance-missing',
+  /** Of another namespace. */
+  elsewhere: { namespace: 'conformance-elsewhere', name: 'conformance-shared' },
+})
 
 const PROFILES = {
-  bearer: { profile: 'bearer', secretRef: SECRET },
-  'api-key-header': { profile: 'api_key_header', secretRef: SECRET, headerName: 'X-Api-Key' },
-  basic: { profile: 'basic', secretRef: SECRET },
+  bearer: { profile: 'bearer', secretRef: SECRETS.bearer },
+  'api-key-header': { profile: 'api_key_header', secretRef: SECRETS.apiKey, headerName: API_KEY_HEADER },
+  basic: { profile: 'basic', secretRef: SECRETS.basic },
   'oauth2-client-credentials': {
     profile: 'oauth2_client_credentials',
-    secretRef: SECRET,
+    secretRef: SECRETS.client,
+    // Whoever declares it puts the address of a real one here.
     tokenURL: 'https://auth.invalid/token',
+    scopes: TOKEN_SCOPE.split(' '),
   },
 } as const satisfies Record<string, NonNullable<ToolSpec['auth']>>
 
@@ -81,6 +100,18 @@ const BASE = {
   },
   small: { operation: 'echo', ...READ, spec: { limits: { output_bytes: SMALL_OUTPUT_BYTES } } },
   memory: { operation: 'echo', ...READ, spec: { limits: { memory: '64Mi' } } },
+  'auth-elsewhere': {
+    operation: 'echo',
+    ...READ,
+    spec: {
+      auth: { profile: 'bearer', secretRef: `${SECRETS.elsewhere.namespace}/${SECRETS.elsewhere.name}` },
+    },
+  },
+  'auth-missing': {
+    operation: 'echo',
+    ...READ,
+    spec: { auth: { profile: 'bearer', secretRef: SECRETS.missing } },
+  },
 } as const satisfies Record<string, Omit<Declaration, 'name'>>
 
 export type ToolName =
@@ -107,6 +138,11 @@ export const TOOLS = Object.freeze(
     ]),
   ),
 ) as Readonly<Record<ToolName, Declaration>>
+
+/** Whether a backend that can show so much takes it. What it refuses is left to the cases. */
+export function isDeclared({ spec: { auth } }: Declaration, presents: Presents): boolean {
+  return presents !== 'value' || auth === undefined || auth.profile === 'bearer'
+}
 
 /**
  * A tool of a type that is not built, with the constraints that only such a type can have. Its calls must be refused

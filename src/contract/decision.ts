@@ -8,6 +8,11 @@ export function stricter(one: DecisionKind, other: DecisionKind): DecisionKind {
   return DECISIONS.indexOf(one) >= DECISIONS.indexOf(other) ? one : other
 }
 
+/** Somebody has to agree. */
+export function asksPeople({ kind }: Pick<Decision, 'kind'>): boolean {
+  return kind === 'require-approval' || kind === 'escalate'
+}
+
 /** One rule of one resource. */
 export interface RuleRef {
   /** The resource: `AgentPolicy/payments`, `ToolPermission/pay`, `Tool/pay`, or `permissions` for what roles grant. */
@@ -74,6 +79,8 @@ export interface Decision {
   readonly matches: readonly RuleMatch[]
   /** Only where somebody asked for an explanation. */
   readonly near: readonly RuleNear[]
+  /** Cedar policies that were not looked at for `near`, because there are too many; absent where all were. */
+  readonly unchecked?: number
   /** For `require-approval` and `escalate`; all of them have to be met. */
   readonly needs: readonly ApprovalNeed[]
   /** How long somebody may take to decide, at most. */

@@ -55,8 +55,11 @@ export interface EffectRule {
   readonly repeat: Repeat
   /** S15: a request id does not count as a key. */
   readonly keyRequired: boolean
-  /** Set when `repeat` is `keyed`: which header carries the key and how long the tool remembers it. */
-  readonly keyed?: { readonly header: string; readonly retentionMs: number }
+  /**
+   * Set when `repeat` is `keyed`: which header carries the key, how long the tool remembers it, and for whom: `tool` for
+   * whoever calls it, absent for each credential by itself.
+   */
+  readonly keyed?: { readonly header: string; readonly retentionMs: number; readonly scope?: 'tool' }
   /** S14: the second constraint, over input fields. */
   readonly identity?: {
     /** JSON pointers into the input, sorted. */

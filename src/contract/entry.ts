@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../util/json.ts'
 import type { ToolUsage } from './answer.ts'
 import type { Constraints, Echo, Trace } from './call.ts'
 import type { ActorKind } from './caller.ts'
+import type { ApprovalNeed } from './decision.ts'
 import type { EffectState } from './effect.ts'
 import type { Failure } from './failure.ts'
 
@@ -78,12 +79,16 @@ export interface EntryOutcome {
   readonly commitBy?: number
   /** The tool's own word for what it has prepared; it goes back to the tool and to nobody else. */
   readonly toolToken?: string
+  /** What people or a grant of theirs agreed to when it was prepared: it holds for the commit, and under these rules only. */
+  readonly agreed?: { readonly policyVersion: string; readonly needs: readonly ApprovalNeed[] }
   /** What the tool said it used. */
   readonly usage?: ToolUsage
   /** By which the tool can be asked for work that it has taken on (S36). */
   readonly handle?: JsonObject
-  /** How it was settled where no reply did it: by asking the tool, or by a person (S27, S28). */
-  readonly settledBy?: 'status-query' | 'late-reply' | 'person'
+  /** The work goes on at the tool and nobody waits for it in an attempt: how long it may take, in wall time. */
+  readonly accepted?: { readonly until: number; readonly withheld?: true }
+  /** How it was settled where no reply did it: by asking the tool, by its own report, or by a person (S27, S28). */
+  readonly settledBy?: 'status-query' | 'late-reply' | 'callback' | 'person'
   /** The last try to undo it (S29). */
   readonly compensation?: Compensation
 }
@@ -157,6 +162,8 @@ export interface Entry {
    * first, then each move to `intended`. Only with an identity.
    */
   readonly identityAt?: number
+  /** Which version of the tool's secret the first send had, where the tool remembers keys for each (S22). */
+  readonly credential?: string
   readonly attempts: number
   readonly approvalId?: string
   readonly outcome?: EntryOutcome

@@ -25,6 +25,8 @@ export interface Governing {
   })[]
   /** One clause away from matching. */
   readonly near: readonly (ExplainedRule & { readonly decision: DecisionKind; readonly missed: string })[]
+  /** Cedar policies that were not looked at for `near`, because there are too many. */
+  readonly near_unchecked?: number
   readonly needs: readonly {
     readonly role?: string
     readonly quorum: number
@@ -66,11 +68,17 @@ export function changesNeeded(
   const rules = governing.matched
     .filter((match) => match.monitored !== true && match.decision === decision)
     .map((match) => `${nameOf(match)} must no longer ${VERBS[decision]}: ${match.reason}`)
+  const permits = governing.matched
+    .filter((match) => match.monitored !== true && match.code === 'cedar-not-permitted')
+    .flatMap(({ policy_id }) =>
+      governing.near.filter((one) => one.policy_id === policy_id && isCedarPermit(one)),
+    )
+    .map((one) => `or ${nameOf(one)} must match: ${one.missed}`)
   const people = governing.needs.map(
     ({ role, quorum }) =>
       `or ${quorum} ${role === undefined ? 'who may decide' : `of role ${role}`} must agree`,
   )
-  return [...first, ...new Set(rules), ...new Set(people)]
+  return [...first, ...new Set(rules), ...new Set(permits), ...new Set(people)]
 }
 
 const VERBS: Readonly<Record<ExplainedDecision, string>> = Object.freeze({
@@ -81,6 +89,10 @@ const VERBS: Readonly<Record<ExplainedDecision, string>> = Object.freeze({
   deny: 'deny',
   error: 'fail',
 })
+
+function isCedarPermit({ rule, decision }: Governing['near'][number]): boolean {
+  return decision === 'allow' && rule.startsWith('cedar:')
+}
 
 export function nameOf({ policy_id, rule }: ExplainedRule): string {
   return `${policy_id} ${rule}`

@@ -21,6 +21,8 @@ export interface Stop {
   readonly before?: number
   /** Over by itself then: every token that is meant has expired. */
   readonly until?: number
+  /** What is kept of it cannot be read: it stands, for all that its name may mean. */
+  readonly damaged?: true
 }
 
 /** Refuses a write while a stop of this name stands, in the namespace of the write or everywhere. */
@@ -59,22 +61,31 @@ export function stopsGuard(stop: Stop, guard: StopGuard, now: number): boolean {
   return stop.before === undefined || (guard.issuedAt !== undefined && guard.issuedAt < stop.before)
 }
 
-export function stopBody({ namespace: _, name: __, inFlight, ...body }: Stop): JsonObject {
+export function stopBody({ namespace: _, name: __, damaged: ___, inFlight, ...body }: Stop): JsonObject {
   return { ...body, in_flight: inFlight }
+}
+
+const DAMAGED = 'its record is damaged, so it stands until it is made anew or lifted'
+
+/** By its name: whoever breaks the record of a token that was taken back makes no freeze of it. */
+export function stopKindOf(name: string): Stop['kind'] {
+  return name.startsWith('token:') || name.startsWith('tokens:') ? 'revocation' : 'freeze'
 }
 
 /** A row that cannot be read stops all the same: nobody shall be able to thaw something by breaking it. */
 export function readStop(namespace: string, name: string, body: JsonObject): Stop {
   const { kind, reason, by, at, in_flight: inFlight, before, until } = body
+  const damaged = typeof reason !== 'string' || typeof at !== 'number' || kind !== stopKindOf(name)
   return {
     namespace,
     name,
-    kind: kind === 'revocation' ? 'revocation' : 'freeze',
-    reason: typeof reason === 'string' ? reason : '',
+    kind: stopKindOf(name),
+    reason: damaged ? DAMAGED : reason,
     by: typeof by === 'string' ? by : '',
     at: typeof at === 'number' ? at : 0,
     inFlight: inFlight === 'end' ? 'end' : 'finish',
-    ...(typeof before === 'number' ? { before } : {}),
-    ...(typeof until === 'number' ? { until } : {}),
+    ...(typeof before === 'number' && !damaged ? { before } : {}),
+    ...(typeof until === 'number' && !damaged ? { until } : {}),
+    ...(damaged ? { damaged } : {}),
   }
 }

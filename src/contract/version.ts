@@ -4,7 +4,7 @@
 export const CONTRACT_VERSION = 'v1'
 
 /** `<major>.<minor>`: the minor grows with every additive change of a public schema or of the failure table. */
-export const CONTRACT_REVISION = '1.2'
+export const CONTRACT_REVISION = '1.3'
 
 /** S1: `v1` or `v1.<n>`, in either case. */
 export function isSupportedVersion(version: string): boolean {

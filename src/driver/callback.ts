@@ -3,6 +3,7 @@ import { isOutcome } from '../contract/answer.ts'
 import type { Approval } from '../contract/approval.ts'
 import type { CallRecord } from '../contract/call.ts'
 import { createEgress } from '../egress/egress.ts'
+import type { OwnReach } from '../egress/own-reach.ts'
 import { type Delivery, post } from '../notify/delivery.ts'
 import { readNotifySubject } from '../notify/notify-timers.ts'
 import { webhookHeaders } from '../notify/webhook.ts'
@@ -28,12 +29,13 @@ const LONGEST_RETRY_MS = 900_000
 export function createCallbackHandler(
   others: TimerHandler,
   world: World,
+  reach: OwnReach,
   options: CallbackOptions | undefined,
 ): TimerHandler {
   // What was allowed when a call asked for it may no longer be when it has ended.
   const allow = ({ origin }: URL) =>
     options?.allow.includes(origin) ? undefined : 'is not among the origins that are called back'
-  const egress = createEgress({ world, allow })
+  const egress = createEgress({ world, allow, reach })
   return async (timer, kit) => {
     const about = readNotifySubject(timer.subject)
     if (about?.channel !== CALLBACK_CHANNEL) return others(timer, kit)

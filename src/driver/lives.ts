@@ -16,7 +16,7 @@ const RENEWALS = 5
 
 export interface LivesOptions {
   readonly share: SharedShare
-  /** Makes live what other processes have declared. */
+  /** Makes live what other processes have declared: what they left behind may be of it. */
   readonly refresh: () => Promise<unknown>
   /** Takes over what ended lives left. */
   readonly recover: () => Promise<Recovered>
@@ -50,9 +50,11 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
       // Read off the clock before the store was asked: an old view may only make the share smaller.
       options.share.update(lives, began)
       await cancelAsked()
-      await options.refresh()
       if (steadySince === undefined) steadySince = world.clock.monotonic()
-      else if (began - steadySince >= leaseMs) await takeOver()
+      else if (began - steadySince >= leaseMs) {
+        await options.refresh()
+        await takeOver()
+      }
     } catch (error) {
       steadySince = undefined
       if (error instanceof StoreUnavailable) return
@@ -65,9 +67,13 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
   }
 
   async function takeOver(): Promise<void> {
-    for (const epoch of await store.lives.reap()) events.emit('life:ended', { epoch })
-    const recovered = await options.recover()
-    if (recovered.unknown + recovered.closed > 0) events.emit('recovery:ended', recovered)
+    // Asked for together: what is left by the lives that end here is taken over in the same write.
+    const [reaped, recovered] = await Promise.allSettled([store.lives.reap(), options.recover()])
+    if (reaped.status === 'rejected') throw reaped.reason
+    for (const epoch of reaped.value) events.emit('life:ended', { epoch })
+    if (recovered.status === 'rejected') throw recovered.reason
+    const { unknown, closed } = recovered.value
+    if (unknown + closed > 0) events.emit('recovery:ended', recovered.value)
   }
 
   async function run(): Promise<void> {

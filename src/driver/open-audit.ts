@@ -1,6 +1,6 @@
 // Puts the audit of one store together: its key, its anchor, the look whether the store was set back, and checkpoints.
 import { CONTRACT_REVISION } from '../contract/version.ts'
-import { createEgress } from '../egress/egress.ts'
+import { createEgress, type EgressOptions } from '../egress/egress.ts'
 import type { Events } from '../event/event.ts'
 import { type AnchorTarget, createAnchor, joinAnchors } from '../ledger/anchor.ts'
 import { anchorFile, headFile, lastKeptHead, webhook } from '../ledger/anchor-target.ts'
@@ -30,6 +30,12 @@ export interface AuditOptions {
   readonly acceptRewound?: boolean
 }
 
+/** What the composition knows beside it. */
+export interface AuditSurroundings {
+  /** How far in the anchor may lie. */
+  readonly reach?: NonNullable<EgressOptions['reach']>
+}
+
 /** What holds for every record of a life. */
 export interface AuditConstants {
   readonly profile: string
@@ -53,7 +59,7 @@ export async function openAudit(
   world: World,
   store: Store,
   events: Events,
-  options: AuditOptions,
+  options: AuditOptions & AuditSurroundings,
   constants?: AuditConstants,
 ): Promise<Audit> {
   const key = openKey(options.key)
@@ -106,12 +112,15 @@ function openKey(choice: AuditOptions['key']): AuditKey {
   return openKeyFile(choice.file, { make: choice.make === true })
 }
 
-function targetsOf(world: World, { headFile: path, anchor }: AuditOptions): readonly AnchorTarget[] {
+function targetsOf(
+  world: World,
+  { headFile: path, anchor, reach = 'public' }: AuditOptions & AuditSurroundings,
+): readonly AnchorTarget[] {
   const targets = path === undefined ? [] : [headFile(path)]
   if (anchor === undefined) return targets
   return [
     ...targets,
-    'webhook' in anchor ? webhook(createEgress({ world }), anchor.webhook) : anchorFile(anchor.file),
+    'webhook' in anchor ? webhook(createEgress({ world, reach }), anchor.webhook) : anchorFile(anchor.file),
   ]
 }
 

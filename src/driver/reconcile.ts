@@ -11,6 +11,7 @@ import { mayRepeat } from '../pipeline/classify.ts'
 import { attach, canAttach } from '../pipeline/handle.ts'
 import { NO_OUTPUT } from '../pipeline/inquire.ts'
 import { nextReconcile, type ReconcileData, readReconcile } from '../pipeline/reconcile-timer.ts'
+import { settleByReply } from '../pipeline/settle-by-reply.ts'
 import { type Finding, settleUnknown } from '../pipeline/settle-unknown.ts'
 import { standingOf } from '../pipeline/standing.ts'
 import type { DueTimer } from '../store/store.ts'
@@ -78,11 +79,8 @@ async function takeUp(
   kit: DriverKit,
 ): Promise<TimerEnd> {
   const { reply } = await attach(entry, target, kit)
-  if (reply?.kind === 'success') {
-    return settled(await settleUnknown(entry, { as: 'done', by: 'late-reply', output: reply.output }, kit))
-  }
-  if (reply === undefined || !reply.definite) return later(entry, data, ATTACH_FOR_MS, kit)
-  return settled(await settleUnknown(entry, { as: 'not-done', by: 'late-reply' }, kit))
+  const moved = reply && (await settleByReply(entry, target, reply, kit))
+  return moved === undefined ? later(entry, data, ATTACH_FOR_MS, kit) : settled(moved)
 }
 
 /** A repeat is harmless, somebody still wants it, and nobody was told yet that the call is over. */

@@ -28,7 +28,11 @@ export interface Recovered {
 }
 
 /** Takes over what can be taken over. What it could not close, because the store was away, it closes the next time. */
-export function createRecovery(kit: DriverKit): () => Promise<Recovered> {
+export function createRecovery(
+  kit: DriverKit,
+  /** Goes on with work that a tool has taken on; false where it cannot. */
+  takeUp: (entry: Entry) => boolean = () => false,
+): () => Promise<Recovered> {
   const entries = new Map<string, Entry>()
   const calls = new Map<string, CallRecord>()
 
@@ -37,23 +41,23 @@ export function createRecovery(kit: DriverKit): () => Promise<Recovered> {
     let unknown = 0
     let closed = 0
     for (;;) {
-      const adopted = await store.entries.adopt(PAGE)
-      for (const entry of adopted) entries.set(entry.id, entry)
+      // Asked for together: one write. A call is closed by what became of its entry, so entries come first.
+      const [left, open] = await Promise.all([store.entries.adopt(PAGE), store.calls.adopt(PAGE)])
+      for (const entry of left) entries.set(entry.id, entry)
+      for (const call of open) calls.set(call.id, call)
       await each(entries, async (entry) => {
+        if (takeUp(entry)) return
         await closeEntry(kit, entry)
         if (entry.readOnly) closed++
         else unknown++
       })
-      if (adopted.length < PAGE) break
-    }
-    for (;;) {
-      const adopted = await store.calls.adopt(PAGE)
-      for (const call of adopted) calls.set(call.id, call)
+      // With entries that are still to come, the rest of the calls waits.
+      if (left.length === PAGE) continue
       await each(calls, async (call) => {
         await closeCall(kit, call)
         closed++
       })
-      if (adopted.length < PAGE) break
+      if (open.length < PAGE) break
     }
     return { unknown, closed }
   }

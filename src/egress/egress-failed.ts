@@ -7,10 +7,12 @@ export class EgressFailed extends Error {
   override readonly name = 'EgressFailed'
   /** `refused`: nothing was sent, and nothing will be until the address changes. */
   readonly reason: EgressReason
+  readonly why: string
 
   /** `where` is an origin, or a word for an address that has none. */
   constructor(reason: EgressReason, where: string, why: string) {
     super(`${where}: ${why}`)
     this.reason = reason
+    this.why = why
   }
 }

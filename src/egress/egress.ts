@@ -1,12 +1,14 @@
 // The one way out for everything that is no tool call: webhooks, keys of issuers, mail.
 //
-// Every address is checked here before a byte leaves. What may be reached is decided by `check` alone, so that a
-// stricter rule has one place to go.
-import { connect, type Socket } from 'node:net'
+// Every address is checked here before a byte leaves, and again as what is dialled: a name is not the place it stands for.
+import type { Socket } from 'node:net'
 import { type Dispatcher, request } from 'undici'
+import type { Reach } from '../util/address-class.ts'
 import type { World } from '../util/world.ts'
 import { checkAddress, type EgressRule } from './check-address.ts'
+import { Blocked, dial } from './dial.ts'
 import { EgressFailed } from './egress-failed.ts'
+import { withReach } from './network.ts'
 
 export interface EgressRequest {
   readonly url: string
@@ -48,13 +50,16 @@ export interface EgressOptions {
   readonly world: Pick<World, 'after' | 'network'>
   /** What its user may reach, beside what holds for all. @default any address */
   readonly allow?: EgressRule
+  /** How far in an address may lie. @default 'public' */
+  readonly reach?: Reach | ((url: URL) => Reach)
 }
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 const WEB = ['http:', 'https:'] as const
 
-export function createEgress({ world, allow }: EgressOptions): Egress {
+export function createEgress({ world, allow, reach = 'public' }: EgressOptions): Egress {
+  const reachOf = (url: URL): Reach => (typeof reach === 'string' ? reach : reach(url))
   return {
     check: (url) => checkAddress(url, WEB, allow),
 
@@ -69,7 +74,7 @@ export function createEgress({ world, allow }: EgressOptions): Egress {
       try {
         // Neither proxies of the environment nor redirects: the dispatcher is the world's own, and knows of neither.
         const response = await request(url, {
-          dispatcher: world.network,
+          dispatcher: withReach(world.network, reachOf(url)),
           method: asked.method ?? 'GET',
           headers: { ...asked.headers, 'accept-encoding': 'identity' },
           body: asked.body ?? null,
@@ -82,6 +87,7 @@ export function createEgress({ world, allow }: EgressOptions): Egress {
         return { status: response.statusCode, headers, body: await bodyOf(response, headers, maxBytes, url) }
       } catch (error) {
         if (error instanceof EgressFailed) throw error
+        if (error instanceof Blocked) throw new EgressFailed('refused', url.origin, error.message)
         if (late) throw new EgressFailed('timeout', url.origin, `took longer than ${timeoutMs} ms`)
         throw new EgressFailed('unreachable', url.origin, codeOf(error))
       } finally {
@@ -91,25 +97,15 @@ export function createEgress({ world, allow }: EgressOptions): Egress {
       }
     },
 
-    open({ host, port, scheme, timeoutMs = TIMEOUT_MS }) {
+    async open({ host, port, scheme, timeoutMs = TIMEOUT_MS }) {
       const name = host.includes(':') ? `[${host}]` : host
-      const { host: shown } = checkAddress(`${scheme}://${name}:${port}`, [`${scheme}:`], allow)
-      return new Promise((resolve, reject) => {
-        const socket = connect({ host, port })
-        const fail = (reason: 'timeout' | 'unreachable', why: string) => {
-          timer.cancel()
-          socket.destroy()
-          reject(new EgressFailed(reason, `${scheme}://${shown}`, why))
-        }
-        const timer = world.after(timeoutMs, () => fail('timeout', `took longer than ${timeoutMs} ms`))
-        const refused = (error: Error) => fail('unreachable', codeOf(error))
-        socket.once('error', refused)
-        socket.once('connect', () => {
-          timer.cancel()
-          socket.off('error', refused)
-          resolve(socket)
-        })
-      })
+      const url = checkAddress(`${scheme}://${name}:${port}`, [`${scheme}:`], allow)
+      try {
+        return await dial(world, { host: name, port, reach: reachOf(url), timeoutMs })
+      } catch (error) {
+        if (!(error instanceof EgressFailed)) throw error
+        throw new EgressFailed(error.reason, `${scheme}://${url.host}`, error.why)
+      }
     },
   }
 }

@@ -68,6 +68,16 @@ export interface EventMap {
     readonly version: string
     readonly digest: string
   }
+  /** The tools of an MCP server were listed, or could not be. */
+  'mcp:synced': {
+    readonly namespace: string
+    readonly server: string
+    readonly phase: string
+    readonly tools: number
+    readonly quarantined: number
+  }
+  /** The server of a tool has changed it: calls are refused until somebody accepts that. */
+  'tool:quarantined': { readonly namespace: string; readonly tool_id: string; readonly server: string }
   /** What was due could not be done; it is tried again. */
   'timer:failed': {
     readonly namespace: string

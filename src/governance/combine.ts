@@ -15,13 +15,15 @@ import { DEFAULT_APPROVAL, type Found } from './found.ts'
 export interface Combined {
   readonly found: readonly Found[]
   readonly near: readonly RuleNear[]
+  readonly unchecked?: number
   readonly narrowings: readonly Narrowing[]
   readonly spends: readonly Spend[]
   readonly fields: readonly string[]
   readonly policyVersion: string
 }
 
-export function combine({ found, near, narrowings, spends, fields, policyVersion }: Combined): Decision {
+export function combine(combined: Combined): Decision {
+  const { found, near, unchecked = 0, narrowings, spends, fields, policyVersion } = combined
   // Monitored policies only say.
   const enforced = found.filter(({ match }) => match.monitored !== true)
   const kind = enforced.reduce<DecisionKind>((so, { match }) => stricter(so, match.decision), 'allow')
@@ -32,6 +34,7 @@ export function combine({ found, near, narrowings, spends, fields, policyVersion
     kind,
     matches: found.map(({ match }) => match).sort(strictestFirst),
     near,
+    ...(unchecked === 0 ? {} : { unchecked }),
     needs: joinNeeds(asking.map(needOf)),
     ttlMs: asking.reduce(
       (so, { approval = DEFAULT_APPROVAL }) => Math.min(so, approval.ttlMs),

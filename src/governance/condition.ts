@@ -3,6 +3,7 @@ import type { Condition } from '../resource/resolved-governance.ts'
 import { canonicalJson } from '../util/canonical.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import { writeOnlyPaths } from '../util/json-schema.ts'
+import { mailDomain } from '../util/mail-domain.ts'
 import { readPointer } from '../util/pointer.ts'
 
 /** For what restricts: a comparison that cannot be made (another type, nothing there) counts as true. */
@@ -32,15 +33,43 @@ export function judgeOf({ op, value }: Omit<Condition, 'field'>): Judge {
     case 'ne':
       return (actual) => !same(actual, value) && (typeOf(actual) === typeOf(value) || undefined)
     case 'in':
-      return (actual) => (Array.isArray(value) ? isIn(actual, value) : undefined)
-    case 'not_in':
-      return (actual) => {
-        if (!Array.isArray(value)) return undefined
-        return !isIn(actual, value) && (value.some((one) => typeOf(one) === typeOf(actual)) || undefined)
-      }
+      return Array.isArray(value) ? isIn(value) : () => undefined
+    case 'not_in': {
+      if (!Array.isArray(value)) return () => undefined
+      const isThere = isIn(value)
+      const types = new Set(value.map(typeOf))
+      return (actual) => !isThere(actual) && (types.has(typeOf(actual)) || undefined)
+    }
+    case 'in_domain':
+      return Array.isArray(value) ? inDomain(value) : () => undefined
+    case 'not_in_domain': {
+      if (!Array.isArray(value)) return () => undefined
+      const isInside = inDomain(value)
+      return (actual) => not(isInside(actual))
+    }
     default:
       return typeof value === 'number' || typeof value === 'string' ? ordered(op, value) : () => undefined
   }
+}
+
+/** Of one mail address, or of each of a list of them: one outside is enough, and one that is none leaves it open. */
+function inDomain(domains: readonly Json[]): Judge {
+  const known = new Set<Json>(domains)
+  const one = (actual: Json | undefined): boolean | undefined => {
+    const domain = typeof actual === 'string' ? mailDomain(actual) : undefined
+    return domain === undefined ? undefined : known.has(domain)
+  }
+  return (actual) => {
+    if (!Array.isArray(actual)) return one(actual)
+    if (actual.length === 0) return undefined
+    const each = actual.map(one)
+    if (each.includes(false)) return false
+    return each.includes(undefined) ? undefined : true
+  }
+}
+
+function not(judged: boolean | undefined): boolean | undefined {
+  return judged === undefined ? undefined : !judged
 }
 
 /** Numbers among numbers, texts among texts. */
@@ -53,9 +82,22 @@ function ordered(op: 'gt' | 'gte' | 'lt' | 'lte', value: number | string): Judge
   return (actual) => (known(actual) ? actual <= value : undefined)
 }
 
-function isIn(actual: Json | undefined, values: readonly Json[]): boolean {
-  return values.some((one) => same(actual, one))
+function isIn(values: readonly Json[]): (actual: Json | undefined) => boolean {
+  const others = values.filter((one) => typeof one === 'object')
+  const isOther = (actual: Json | undefined) =>
+    typeof actual === 'object' && others.some((one) => same(actual, one))
+  if (values.length > FEW) {
+    const known = new Set<Json | undefined>(values)
+    return (actual) => known.has(actual) || isOther(actual)
+  }
+  return (actual) => {
+    for (const one of values) if (one === actual) return true
+    return isOther(actual)
+  }
 }
+
+/** So few are compared faster than they are looked up. */
+const FEW = 8
 
 function typeOf(value: Json | undefined): string {
   if (value === null) return 'null'

@@ -1,32 +1,24 @@
 // Asks everything that is about a call, and combines the answers.
 import type { Decision, RuleMatch, Spend } from '../contract/decision.ts'
 import { isReadOnly } from '../contract/effect.ts'
+import { needsApprovalRule } from '../resource/approval-cover.ts'
 import type { GovernanceSet, ResolvedPolicy } from '../resource/resolved-governance.ts'
 import type { Json } from '../util/json.ts'
 import { spendOf } from './budget.ts'
 import type { CompiledCedar } from './cedar/cedar.ts'
 import { isCleared } from './clearance.ts'
 import { combine } from './combine.ts'
+import type { Concerned } from './concerned.ts'
 import type { Found } from './found.ts'
 import type { HeldNow } from './held.ts'
 import { nearOf } from './near.ts'
-import { foundLacking, lacking, type PermissionPiece } from './operation-rule.ts'
+import { foundLacking, lacking } from './operation-rule.ts'
 import { invokes, type Permission, permit, wildcardsCount } from './permit.ts'
-import { ruleMatches } from './policy-rule.ts'
 import type { Reader } from './reading.ts'
 import type { ReasonCode } from './reason-code.ts'
 import type { Facts } from './rules.ts'
-import type { PolicyPiece, Slice } from './slice.ts'
-import { type Narrowed, narrowInput, narrowingsOf } from './transform.ts'
-import { needsApprovalRule } from './waiver.ts'
-
-/** What of a slice is about this very caller. */
-export interface Concerned {
-  readonly slice: Slice
-  readonly permissions: readonly PermissionPiece[]
-  readonly policies: readonly PolicyPiece[]
-  readonly policyVersion: string
-}
+import type { Slice } from './slice.ts'
+import { narrowInput, narrowingsOf } from './transform.ts'
 
 export interface DecideKit {
   readonly set: GovernanceSet
@@ -49,9 +41,9 @@ export function decide(
     const found = [{ match: notPermitted(permission, held) }]
     return combine({ found, near: [], narrowings: [], spends: [], fields: [], policyVersion: held.version })
   }
-  const { slice, policies, policyVersion } = concerned
+  const { slice, policyVersion } = concerned
   const asked = slice.fields.reader(facts.input)
-  const narrowed = narrowedBy(slice, policies, asked)
+  const narrowed = narrowingsOf(concerned.transforms, asked)
   const input = narrowInput(facts.input, narrowed)
   const changed = input !== facts.input
   const sent = changed ? slice.fields.reader(input) : asked
@@ -63,20 +55,20 @@ export function decide(
   for (const one of cedarFound(kit, facts, slice, changed ? [facts.input, input] : [facts.input]))
     found.add(one)
   for (const match of facts.also) found.add({ match, approval: facts.tool.approval })
-  if (kit.profile === 'production' && lacksApprovalRule(facts, concerned))
+  if (kit.profile === 'production' && isUncovered(kit, facts, concerned))
     found.add(approvalRuleMissing(facts))
   const spends: Spend[] = []
-  for (const { budgets } of policies) {
-    for (const budget of budgets) {
-      const { spend, found: refused } = spendOf(budget, facts, sent)
-      if (spend !== undefined) spends.push(spend)
-      if (refused !== undefined) found.add(refused)
-    }
+  for (const budget of concerned.budgets) {
+    const { spend, found: refused } = spendOf(budget, facts, sent)
+    if (spend !== undefined) spends.push(spend)
+    if (refused !== undefined) found.add(refused)
   }
-  const near = explain ? nearOf(kit.set, facts) : []
+  const cedarNear = explain ? kit.cedar?.near(withSpent(kit, facts)) : undefined
+  const near = explain ? [...nearOf(kit.set, facts), ...(cedarNear?.near ?? [])] : []
   return combine({
     found: [...found],
     near,
+    ...(cedarNear === undefined ? {} : { unchecked: cedarNear.unchecked }),
     narrowings: narrowed.narrowings,
     spends,
     fields: fieldsOf(slice),
@@ -84,16 +76,12 @@ export function decide(
   })
 }
 
-export function narrowedBy(slice: Slice, policies: readonly PolicyPiece[], reader: Reader): Narrowed {
-  return narrowingsOf(slice.hasTransforms ? policies.flatMap((piece) => piece.transforms) : [], reader)
-}
-
 function fieldsOf({ fields, hasCedar }: Slice): readonly string[] {
   return hasCedar ? ['', ...fields.pointers] : fields.pointers
 }
 
 /** What does not depend on the input. */
-function fixed(facts: Facts, held: HeldNow, { permissions, policies }: Concerned): Found[] {
+function fixed(facts: Facts, held: HeldNow, { permissions, blocked }: Concerned): Found[] {
   const { caller, tool } = facts
   const found: Found[] = [{ match: permitted(facts, held) }]
   const wildcards = wildcardsCount(caller, tool)
@@ -102,16 +90,13 @@ function fixed(facts: Facts, held: HeldNow, { permissions, policies }: Concerned
     if (missing !== undefined) found.push(foundLacking(permission, missing, caller.actor))
     found.push(...verdicts)
   }
-  for (const { blocked } of policies) if (blocked !== undefined) found.push(blocked)
+  found.push(...blocked)
   if (!isCleared(held, tool)) found.push({ match: withheld(facts, held) })
   return found
 }
 
-function matchRules({ slice, policies }: Concerned, reader: Reader, found: Set<Found>): void {
-  for (const trigger of slice.triggers) if (ruleMatches(trigger, reader)) found.add(trigger.found)
-  for (const { rules } of policies) {
-    for (const rule of rules) if (ruleMatches(rule, reader)) found.add(rule.found)
-  }
+function matchRules({ rules }: Concerned, reader: Reader, found: Set<Found>): void {
+  for (const index of rules) index.match(reader, found)
 }
 
 /** Cedar, too, is asked about the input as it is asked for and, where that differs, about the one that would be sent. */
@@ -123,9 +108,8 @@ function cedarFound(
 ): Iterable<Found> {
   const { cedar } = kit
   if (cedar === undefined || !slice.hasCedar) return []
-  // Without budgets nothing can have been taken, and nobody was asked what was.
-  const known = kit.hasBudgets ? {} : { spent: new Map<string, number>() }
-  const matches = inputs.flatMap((input) => cedar.matches({ ...facts, ...known, input }))
+  const known = withSpent(kit, facts)
+  const matches = inputs.flatMap((input) => cedar.matches({ ...known, input }))
   const found = new Map<string, Found>()
   for (const { retryAfterMs, ...match } of matches) {
     const policy = kit.policies.get(match.policyId)
@@ -139,11 +123,15 @@ function cedarFound(
   return found.values()
 }
 
+/** Without budgets nothing can have been taken, and nobody was asked what was. */
+function withSpent({ hasBudgets }: DecideKit, facts: Facts): Facts {
+  return hasBudgets ? facts : { ...facts, spent: new Map<string, number>() }
+}
+
 /** A rule that is about other callers does not help this one. */
-function lacksApprovalRule({ tool, operation }: Facts, { permissions, policies }: Concerned): boolean {
-  if (!needsApprovalRule(tool, operation)) return false
-  if (policies.some((piece) => piece.asks)) return false
-  return !permissions.some(({ found }) => found.some(({ match }) => match.decision === 'require-approval'))
+function isUncovered({ cedar }: DecideKit, facts: Facts, { asks, slice }: Concerned): boolean {
+  if (asks || !needsApprovalRule(facts.tool, facts.operation)) return false
+  return !(slice.hasCedar && cedar?.asks(facts) === true)
 }
 
 function approvalRuleMissing({ tool, operation }: Facts): Found {

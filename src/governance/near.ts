@@ -70,7 +70,7 @@ function nearTriggers({ tool, operation, input }: Facts): RuleNear[] {
   })
 }
 
-function missedTarget(targets: Targets, facts: Facts): string[] {
+export function missedTarget(targets: Targets, facts: Facts): string[] {
   if (isTarget(targets, facts)) return []
   const kinds = [
     ['agent', targets.agents],

@@ -16,7 +16,7 @@ export interface Reader {
 }
 
 /** A condition, compiled. */
-export interface ReadCondition {
+export interface ReadCondition extends Pick<Condition, 'op' | 'value'> {
   readonly judge: Judge
   readonly field: number
 }
@@ -56,15 +56,17 @@ export function readConditions(
   conditions: readonly Condition[],
   fields: FieldList,
 ): readonly ReadCondition[] {
-  return conditions.map((condition) => ({
-    judge: judgeOf(condition),
-    field: fields.indexOf(condition.field),
+  return conditions.map(({ field, ...comparison }) => ({
+    ...comparison,
+    judge: judgeOf(comparison),
+    field: fields.indexOf(field),
   }))
 }
 
 /** All of them; what cannot be judged counts as true. */
 export function allFire(conditions: readonly ReadCondition[], reader: Reader): boolean {
-  for (const { judge, field } of conditions) if (judge(reader.read(field)) === false) return false
+  for (const condition of conditions)
+    if (condition.judge(reader.read(condition.field)) === false) return false
   return true
 }
 

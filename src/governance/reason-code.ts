@@ -25,7 +25,7 @@ export const REASON_CODES = {
   'cedar-unjudged':
     'A Cedar policy reads a value of the input that Cedar cannot hold: too large, or too many digits.',
   'cedar-failed': 'A Cedar policy in monitor mode could not be evaluated.',
-  'policy-changed': 'What governs the call has changed since its first attempt.',
+  'policy-changed': 'What governs the call has changed since its first attempt, or since it was prepared.',
   'approval-trigger': 'An approval trigger of the tool fires for this input.',
   'compensation-approval': 'Undoing the effect needs approval.',
   'effect-repeated': 'The call would repeat an effect, and the tool has repeats approved.',

@@ -1,4 +1,5 @@
 // Everything that governs one operation of one tool, compiled: a call pays for its slice, not for the namespace (S44).
+import { rulesAsk } from '../resource/approval-cover.ts'
 import type {
   GovernanceSet,
   ResolvedPolicy,
@@ -11,10 +12,10 @@ import { isPattern, matchesNames } from './name-pattern.ts'
 import { type PermissionPiece, permissionPiece } from './operation-rule.ts'
 import { blockedBy, type CompiledRule, compileRules } from './policy-rule.ts'
 import { createFieldList, type FieldList } from './reading.ts'
+import { indexRules, type RuleIndex } from './rule-index.ts'
 import { indexTargets, type Targeted } from './targets.ts'
 import { type CompiledTransform, compileTransforms } from './transform.ts'
 import { compileTriggers } from './trigger.ts'
-import { canAsk } from './waiver.ts'
 
 /** What of an AgentPolicy is about one operation. */
 export interface PolicyPiece {
@@ -23,17 +24,17 @@ export interface PolicyPiece {
   readonly rules: readonly CompiledRule[]
   readonly transforms: readonly CompiledTransform[]
   readonly budgets: readonly CompiledBudget[]
-  /** It can ask for approval, where the operation needs a rule that can. */
+  /** One of its rules can ask for approval; Cedar is asked with the caller. */
   readonly asks: boolean
 }
 
 export interface Slice {
   readonly fields: FieldList
-  readonly triggers: readonly CompiledRule[]
+  /** The triggers of the tool, and the rules of policies about everybody. */
+  readonly rules: RuleIndex
   readonly permissions: Targeted<PermissionPiece>
   readonly policies: Targeted<PolicyPiece>
   readonly hasCedar: boolean
-  readonly hasTransforms: boolean
 }
 
 export type SliceOf = (tool: ResolvedTool, operation: ResolvedOperation) => Slice
@@ -64,16 +65,16 @@ function createSlice(
   const triggers = compileTriggers(tool, operation, fields)
   const pieces = policies.map((policy) => policyPiece(policy, tool, operation, fields))
   const concerned = pieces.filter((piece) => concerns(piece, tool))
+  const targeted = indexTargets(concerned, (piece) => piece.policy.targets)
   return {
     fields,
-    triggers,
+    rules: indexRules([...triggers, ...targeted.global.flatMap((piece) => piece.rules)]),
     permissions: indexTargets(
       permissions.map((permission) => permissionPiece(permission, operation)),
       (piece) => piece.permission.targets,
     ),
-    policies: indexTargets(concerned, (piece) => piece.policy.targets),
+    policies: targeted,
     hasCedar: concerned.some(({ policy }) => policy.cedar !== undefined),
-    hasTransforms: concerned.some(({ transforms }) => transforms.length > 0),
   }
 }
 
@@ -90,7 +91,7 @@ function policyPiece(
     rules: compileRules(policy, tool, operation, fields),
     transforms: compileTransforms(policy, tool, fields),
     budgets: compileBudgets(policy, tool, fields),
-    asks: canAsk(policy, tool, operation),
+    asks: rulesAsk(policy, tool, operation),
   }
 }
 

@@ -8,7 +8,10 @@ export type Asked = Pick<Facts, 'caller' | 'agent' | 'taskId'>
 export interface Targeted<T> {
   /** About everybody. */
   readonly global: readonly T[]
-  /** About this very caller because it is named; each once, in the order of their declaration. */
+  /**
+   * About this very caller because it is named; each once, in the order of their declaration. The very same list for all
+   * callers that the same ones name, so that what is made of it can be kept.
+   */
   scoped(asked: Asked): readonly T[]
 }
 
@@ -48,22 +51,47 @@ export function indexTargets<T>(items: readonly T[], targetsOf: (item: T) => Tar
       }
     }
   })
-  const isScoped = byPattern.length > 0 || byName.size > 0
+  const lists = createMemory<readonly T[]>()
+  const byAsked = createMemory<readonly T[]>()
+
+  function lookUp(asked: Asked): readonly T[] {
+    const found = new Set<number>()
+    const look = (key: string) => {
+      for (const at of byName.get(key) ?? []) found.add(at)
+    }
+    look(`agent:${asked.caller.actor}`)
+    if (asked.agent !== undefined) look(`agent:${asked.agent}`)
+    if (asked.caller.system !== undefined) look(`system:${asked.caller.system}`)
+    if (asked.taskId !== undefined) look(`task:${asked.taskId}`)
+    for (const at of byPattern) if (isTarget(targetsOf(items[at] as T), asked)) found.add(at)
+    if (found.size === 0) return NOBODY
+    const positions = [...found].sort((one, other) => one - other)
+    return lists(positions.join(), () => positions.map((at) => items[at] as T))
+  }
+
+  if (byPattern.length === 0 && byName.size === 0) return { global, scoped: () => NOBODY }
   return {
     global,
-    scoped(asked) {
-      if (!isScoped) return NOBODY
-      const found = new Set<number>()
-      const look = (key: string) => {
-        for (const at of byName.get(key) ?? []) found.add(at)
-      }
-      look(`agent:${asked.caller.actor}`)
-      if (asked.agent !== undefined) look(`agent:${asked.agent}`)
-      if (asked.caller.system !== undefined) look(`system:${asked.caller.system}`)
-      if (asked.taskId !== undefined) look(`task:${asked.taskId}`)
-      for (const at of byPattern) if (isTarget(targetsOf(items[at] as T), asked)) found.add(at)
-      if (found.size === 0) return NOBODY
-      return [...found].sort((one, other) => one - other).map((at) => items[at] as T)
-    },
+    scoped: (asked) => byAsked(namesIn(asked), () => lookUp(asked)),
+  }
+}
+
+/** As JSON: a name may hold anything, and must not pass for two others. */
+function namesIn({ caller, agent, taskId }: Asked): string {
+  return JSON.stringify([caller.actor, agent, caller.system, taskId])
+}
+
+/** So that a stream of ever new names does not fill the memory. */
+const MAX_REMEMBERED = 1_000
+
+function createMemory<V>(): (key: string, make: () => V) => V {
+  const known = new Map<string, V>()
+  return (key, make) => {
+    const before = known.get(key)
+    if (before !== undefined) return before
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    const made = make()
+    known.set(key, made)
+    return made
   }
 }

@@ -1,16 +1,6 @@
 // The file of the token keys: for its owner alone, shared by replicas, read again when somebody changed it.
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, openSync, rmSync, type Stats, statSync } from 'node:fs'
+import { makeSecretFile, readSecretFile, replaceSecretFile } from '../util/secret-file.ts'
 import type { World } from '../util/world.ts'
 import { type KeyRing, readKeyRing, rotateKeyText } from './key-ring.ts'
 
@@ -36,7 +26,10 @@ export interface KeyFileOptions {
 }
 
 export function openTokenKeys({ path, make, world, onTrouble }: KeyFileOptions): KeyFile {
-  if (make && statSync(path, { throwIfNoEntry: false }) === undefined) makeKeyFile(path, world.clock.now())
+  // Where another start is faster, its keys are the ones.
+  if (make && statSync(path, { throwIfNoEntry: false }) === undefined) {
+    writing(path, () => makeSecretFile(path, rotateKeyText(undefined, world.clock.now()).text))
+  }
   let stamp = stampOf(path)
   let ring = readKeyFile(path)
   let lookedAt = world.clock.monotonic()
@@ -97,15 +90,10 @@ export function rotateKeyFile(
   now: number,
 ): { readonly kid: string; readonly dropped: readonly string[]; readonly made: boolean } {
   return locked(path, now, () => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found !== undefined) readKeyFile(path)
-    const { text, kid, dropped } = rotateKeyText(
-      found === undefined ? undefined : readFileSync(path, 'utf8'),
-      now,
-    )
-    const half = `${path}.new`
-    writeDurably(half, text)
-    renameSync(half, path)
+    const found = readSecretFile(path, WHAT)
+    if (found !== undefined) ringIn(path, found)
+    const { text, kid, dropped } = rotateKeyText(found, now)
+    writing(path, () => replaceSecretFile(path, text))
     return { kid, dropped, made: found === undefined }
   })
 }
@@ -132,18 +120,17 @@ function locked<T>(path: string, now: number, work: () => T): T {
 
 const STALE_LOCK_MS = 10_000
 
+const WHAT = 'the token keys'
+
 function readKeyFile(path: string): KeyRing {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) {
-    throw new Error(
-      `the token keys ${path} are not there. Fix: writ token rotate --file '${path}' makes them`,
-    )
-  }
-  if ((found.mode & 0o077) !== 0) {
-    throw new Error(`others can read or change the token keys ${path}. Fix: chmod 600 '${path}'`)
-  }
+  const text = readSecretFile(path, WHAT)
+  if (text !== undefined) return ringIn(path, text)
+  throw new Error(`the token keys ${path} are not there. Fix: writ token rotate --file '${path}' makes them`)
+}
+
+function ringIn(path: string, text: string): KeyRing {
   try {
-    return readKeyRing(readFileSync(path, 'utf8'))
+    return readKeyRing(text)
   } catch (error) {
     // A parser repeats what it could not read: that may be a private key.
     const why =
@@ -159,32 +146,9 @@ function stampOf(path: string): string {
   return found === undefined ? '' : `${found.ino}:${found.size}:${found.mtimeMs}:${found.mode}`
 }
 
-/** The name appears with the whole text behind it. */
-function makeKeyFile(path: string, now: number): void {
-  const half = `${path}.new`
-  rmSync(half, { force: true })
-  writeDurably(half, rotateKeyText(undefined, now).text)
+function writing(path: string, write: () => void): void {
   try {
-    // A link never replaces a file.
-    linkSync(half, path)
-  } catch (error) {
-    // Another start was faster: its keys are the ones.
-    if (codeOf(error) !== 'EEXIST') throw error
-  } finally {
-    rmSync(half, { force: true })
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  rmSync(path, { force: true })
-  try {
-    const file = openSync(path, 'wx', 0o600)
-    try {
-      writeSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
+    write()
   } catch (error) {
     throw unwritable(path, error)
   }

@@ -281,7 +281,7 @@ export function createLedger(world: World, store: Store): Ledger {
         evidence: stamp(entry.namespace, set.callId ?? entry.callId, facts),
       })
       if (result.kind === 'conflict') return result
-      const { outcome: _, settledAt: __, ...begun } = entry
+      const { outcome: _, settledAt: __, narrowed: ___, ...begun } = entry
       const kept = startsAttempt(path) ? begun : entry
       const state = path.at(-1) ?? entry.state
       const { narrowed, ...changed } = set

@@ -22,6 +22,8 @@ export interface Admission {
   over(): Readonly<Record<string, number>>
   /** Takes a place, or says what is full. */
   enter(tool: ResolvedTool): Entrance
+  /** Takes a place for what runs already, whether or not one is free. */
+  occupy(tool: ResolvedTool): Slot
   /** The same question without taking a place (S17). */
   peek(tool: ResolvedTool): Entrance
   readonly inFlight: number
@@ -93,6 +95,22 @@ export function createAdmission(world: World, share: Share = ALONE): Admission {
     return Math.max(held, last + rate.perMs - now)
   }
 
+  function take(key: string): Slot {
+    running.set(key, (running.get(key) ?? 0) + 1)
+    inFlight++
+    let inside = true
+    return {
+      leave() {
+        if (!inside) return
+        inside = false
+        inFlight--
+        const left = (running.get(key) ?? 1) - 1
+        if (left > 0) running.set(key, left)
+        else running.delete(key)
+      },
+    }
+  }
+
   return {
     over() {
       const over: Record<string, number> = {}
@@ -113,22 +131,13 @@ export function createAdmission(world: World, share: Share = ALONE): Admission {
         recent.set(key, ring)
         ring.add(now, rate.max)
       }
-      running.set(key, (running.get(key) ?? 0) + 1)
-      inFlight++
-      let inside = true
-      return {
-        kind: 'entered',
-        slot: {
-          leave() {
-            if (!inside) return
-            inside = false
-            inFlight--
-            const left = (running.get(key) ?? 1) - 1
-            if (left > 0) running.set(key, left)
-            else running.delete(key)
-          },
-        },
-      }
+      return { kind: 'entered', slot: take(key) }
+    },
+    occupy(tool) {
+      const key = `${tool.namespace}/${tool.name}`
+      // How many may run is looked at when the share of this process becomes smaller.
+      if (tool.limits.concurrency !== undefined) limits.set(key, tool.limits.concurrency)
+      return take(key)
     },
     peek: (tool) =>
       look(tool, `${tool.namespace}/${tool.name}`, world.clock.monotonic()) ?? {

@@ -1,6 +1,6 @@
 // Stage 7: has somebody to agree? A call goes on with what people agreed to, with a grant of theirs, or waits (S45).
 import type { Approval } from '../contract/approval.ts'
-import type { Decision } from '../contract/decision.ts'
+import { asksPeople } from '../contract/decision.ts'
 import { createFailure } from '../contract/projection.ts'
 import { changedSince, coversNeeds } from '../governance/approval-rule.ts'
 import { bindingNow, questionOf } from './approval-question.ts'
@@ -18,12 +18,8 @@ export function approve(state: Claimed, kit: Kit): Result | Promise<Result> {
   const { agreed, continued } = state
   if (agreed !== undefined && continued?.state === 'awaiting-approval') return goOn(state, agreed, kit)
   // Canceled: nobody has to decide about what is not going to be sent.
-  if (!asks(state.decision) || state.abort.aborted) return advance(state, { approved: true as const })
+  if (!asksPeople(state.decision) || state.abort.aborted) return advance(state, { approved: true as const })
   return continued?.state === 'unknown' ? repeat(state, continued, kit) : byGrantOrPeople(state, kit)
-}
-
-export function asks({ kind }: Decision): boolean {
-  return kind === 'require-approval' || kind === 'escalate'
 }
 
 /** People have agreed while it waited. Where nobody would have to any more, what they gave is used up all the same. */
@@ -54,7 +50,7 @@ async function goOn(state: Claimed, approval: Approval, kit: Kit): Promise<Resul
  */
 function changedFor(state: Claimed, { binding, needs }: Approval): readonly string[] {
   const changed = changedSince(binding, bindingNow(state))
-  if (!asks(state.decision)) return changed.filter((what) => what !== 'policy')
+  if (!asksPeople(state.decision)) return changed.filter((what) => what !== 'policy')
   return coversNeeds(needs, state.decision.needs) ? changed : [...changed, 'set of approvers']
 }
 

@@ -1,5 +1,5 @@
 // One send: bounded by its time, by cancel, and by a short grace in which the transport may still report.
-import type { AttemptSink, Reply, Send, Transport } from '../transport/transport.ts'
+import type { Accepted, AttemptSink, FinalReply, Reply, Send, Transport } from '../transport/transport.ts'
 import { Abort, type AbortReason } from '../util/abort.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import type { Timer, World } from '../util/world.ts'
@@ -12,7 +12,9 @@ export interface AttemptOutcome {
   /** Whether a byte may have left. */
   readonly sent: boolean
   /** Absent when the transport did not end within the grace. */
-  readonly reply: Reply | undefined
+  readonly reply: FinalReply | undefined
+  /** The tool has taken the work on, and its end is asked for later. There is no reply then. */
+  readonly accepted?: Accepted
   /** Why it was stopped, if it was. */
   readonly aborted: AbortReason | undefined
 }
@@ -21,7 +23,7 @@ export interface AttemptHooks {
   /** Asked in the tick in which the first byte would leave: the record and the lease must hold then (S35, S37). */
   maySend(): boolean
   /** A reply that came after the attempt was given up. */
-  late?(reply: Reply): void
+  late?(reply: FinalReply): void
   /** The tool took the work on. Without somebody who keeps the handle no transport may give one. */
   accepted?(handle: JsonObject): void
 }
@@ -45,7 +47,7 @@ class NotNow extends Error {
   override readonly name = 'NotNow'
 }
 
-const NOT_NOW: Reply = {
+const NOT_NOW: FinalReply = {
   kind: 'failure',
   failure: 'intent-not-recorded',
   message: "nothing was sent: the ledger cannot be written, or too little of this process's lease is left",
@@ -103,7 +105,7 @@ class Attempt implements AttemptSink {
   }
 
   late(reply: Reply): void {
-    if (this.#sent) this.#hooks.late?.(reply)
+    if (this.#sent && reply.kind !== 'accepted') this.#hooks.late?.(reply)
   }
 
   sending(): void {
@@ -138,7 +140,11 @@ class Attempt implements AttemptSink {
   }
 
   #conclude(reply: Reply | undefined): void {
-    if (this.#end()) this.#resolve({ sent: this.#sent, reply, aborted: this.#abort.reason })
+    if (!this.#end()) return
+    const outcome = { sent: this.#sent, aborted: this.#abort.reason }
+    this.#resolve(
+      reply?.kind === 'accepted' ? { ...outcome, reply: undefined, accepted: reply } : { ...outcome, reply },
+    )
   }
 
   /** False when it was over already. */

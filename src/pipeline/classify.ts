@@ -3,7 +3,7 @@ import type { ToolUsage } from '../contract/answer.ts'
 import { type EffectRule, type EffectState, isReadOnly } from '../contract/effect.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { FailureId } from '../contract/failures.ts'
-import { createFailure, isRepeatHarmless } from '../contract/projection.ts'
+import { createFailure, type FailureFacts, isRepeatHarmless } from '../contract/projection.ts'
 import type { Refusal } from '../transport/transport.ts'
 import type { AbortReason } from '../util/abort.ts'
 import type { Json, JsonObject } from '../util/json.ts'
@@ -138,7 +138,14 @@ function abortFailure(
   return createFailure(id, { harmless, details: { timeout_ms }, ...fix })
 }
 
-function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boolean): Failure {
+/** S24: a tool's own word counts where a repeat is harmless; that nothing was sent and it may pass always does. */
+function saidOf({ transient, toolRetryable }: Refusal, rule: EffectRule): Pick<FailureFacts, 'said'> {
+  if (transient === true) return { said: { retryable: true, counts: true } }
+  if (toolRetryable === undefined) return {}
+  return { said: { retryable: toolRetryable, counts: isRepeatHarmless(rule) } }
+}
+
+export function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boolean): Failure {
   // A tool that reports a timeout does not know whether a repeat would do harm; its declaration does.
   const id = reply.failure === 'timeout' && !harmless ? 'timeout-unknown-commit' : reply.failure
   return createFailure(id, {
@@ -148,8 +155,6 @@ function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boolean): Fa
       ...reply.details,
       ...(reply.retryAfterMs === undefined ? {} : { retry_after_ms: Math.ceil(reply.retryAfterMs) }),
     },
-    ...(reply.toolRetryable === undefined
-      ? {}
-      : { said: { retryable: reply.toolRetryable, counts: isRepeatHarmless(rule) } }),
+    ...saidOf(reply, rule),
   })
 }

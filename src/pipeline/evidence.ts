@@ -45,23 +45,19 @@ function narrowedHash({ narrowed }: Claimed): JsonObject {
   return narrowed === undefined ? {} : { sent_hash: sha256Hex(narrowed.payloadText) }
 }
 
-function recordOf(state: Granted, kit: Kit): JsonObject {
-  return decisionRecord(state.decision, {
-    decisionId: state.decisionId,
-    requestId: state.call.requestId,
-    at: kit.world.clock.now(),
-    scope: { namespace: state.caller.namespace, tool: state.call.tool, operation: state.call.operation },
-  })
+function recordOf({ decision, decisionId }: Granted, kit: Kit): JsonObject {
+  return decisionRecord(decision, { decisionId, at: kit.world.clock.now() })
 }
 
 /** Policy made a dry run of it: it was asked for and not made. */
 export function driedFact(state: Granted, kit: Kit): Fact {
   const { actor } = state.caller
-  const { tool, operation } = state.call
+  const { tool, operation, requestId } = state.call
   const reason: ReasonCode = 'dry-run-only'
+  const decision = recordOf(state, kit)
   return {
     type: 'request.skipped',
-    body: { actor, tool, operation, status: 'SKIPPED', reason, decision: recordOf(state, kit) },
+    body: { request_id: requestId, actor, tool, operation, status: 'SKIPPED', reason, decision },
   }
 }
 
@@ -80,11 +76,6 @@ export function refusedDecision(
     decisionId: String(ref.decision_id),
     requestId: received.call.requestId,
     at: kit.world.clock.now(),
-    scope: {
-      namespace: received.caller.namespace,
-      tool: received.call.tool,
-      operation: received.call.operation,
-    },
   })
 }
 
@@ -114,7 +105,7 @@ function deniedAs({ details, message }: Failure, ref: JsonObject): Decision {
   }
 }
 
-const ENDED: Record<CallState, EvidenceType> = {
+export const ENDED: Record<CallState, EvidenceType> = {
   succeeded: 'tool.completed',
   failed: 'tool.failed',
   denied: 'tool.denied',
@@ -141,7 +132,7 @@ export function endedFact(state: Verified, result: CallResult, kit: Kit): Fact {
       // What has an intent has it there, and the decision with it.
       ...(state.execution.intended === undefined
         ? { ...narrowedHash(state), decision: recordOf(state, kit) }
-        : {}),
+        : deniedLater(state, result, kit)),
       attempt: result.attempt,
       effect: result.effect,
       ...(result.failure ? { failure: result.failure.id } : {}),
@@ -155,6 +146,13 @@ export function endedFact(state: Verified, result: CallResult, kit: Kit): Fact {
       ...(auditFields.length === 0 ? {} : { audit_fields: audit }),
     },
   }
+}
+
+/** What let the first attempt through is not what refused the next one: that has a record of its own. */
+function deniedLater(state: Verified, result: CallResult, kit: Kit): JsonObject {
+  if (result.failure === undefined || !BY_GOVERNANCE.has(result.failure.id)) return {}
+  const decision = refusedDecision(state, result, kit)
+  return decision === undefined ? {} : { decision }
 }
 
 /** A call that never got as far as an entry of its own. */

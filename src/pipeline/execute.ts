@@ -4,7 +4,7 @@ import { type EffectState, isReadOnly } from '../contract/effect.ts'
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
-import { guardsOf } from '../contract/stop.ts'
+import { guardsOf, stopKindOf } from '../contract/stop.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
 import type { IntendResult } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store.ts'
@@ -17,11 +17,20 @@ import { overBudget } from './authorize.ts'
 import { backoff } from './backoff.ts'
 import { narrowedPart, repeated } from './claim.ts'
 import { type Classified, classify, mayRepeat, stopped, tooLate } from './classify.ts'
+import {
+  type FirstCredential,
+  firstCredential,
+  isRenewable,
+  onlyWith,
+  renewalWait,
+  sameCredential,
+} from './credential-use.ts'
 import { startedFact } from './evidence.ts'
 import { keepHandle } from './handle.ts'
 import { inquire } from './inquire.ts'
 import type { Kit } from './kit.ts'
 import { onLateReply } from './late-reply.ts'
+import { handleLost, leaveMemory, mayLeaveMemory } from './leave-memory.ts'
 import { pause, within } from './pause.ts'
 import { stopped as stoppedEarly } from './permit.ts'
 import { failedResult, refuse, runningResult } from './result.ts'
@@ -48,7 +57,11 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   let sent = false
   let last: Classified | undefined
   let lastDeadline: number | undefined
+  let renewed = false
   let keeping: Promise<Entry | undefined> | undefined
+  const leavesMemory = mayLeaveMemory(state, transport, kit)
+  const first = firstCredential(state, kit)
+  const credential = first instanceof Promise ? await first : first
 
   for (let tries = 1; ; tries++) {
     const allowed = await stillAllowed(state, tries === 1, kit)
@@ -59,8 +72,8 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       last = { effect: last?.effect ?? 'not-done', failure: allowed.failure, sideEffects: [] }
       break
     }
-    if (intended === undefined && needsIntent(state)) {
-      const written = await intend(state, kit)
+    if (intended === undefined && (needsIntent(state) || leavesMemory)) {
+      const written = await intend(state, credential, leavesMemory, kit)
       if (written.kind !== 'intended') return written
       intended = written.entry
       state.held.intended = intended
@@ -72,7 +85,8 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       break
     }
     const open = (last?.effect ?? state.continued?.state) === 'unknown'
-    if (open && !mayRepeat(state.operation.effect, state.entry.createdAt, now)) {
+    const entry = intended ?? state.entry
+    if (open && !(await isStillHarmless(state, entry, now, kit))) {
       last = tooLate(last)
       break
     }
@@ -91,7 +105,12 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
     const number = attempt + 1
     const outcome = await runAttempt(
       transport,
-      (abort) => sendOf(state, number, left, abort, kit),
+      (abort) => ({
+        ...sendOf(state, number, left, abort, kit),
+        ...(leavesMemory ? { detach: true } : {}),
+        ...(renewed ? { renewed } : {}),
+        ...(open ? onlyWith(state, entry) : {}),
+      }),
       state.abort,
       (fact) => {
         if (fact.kind === 'attempt') state.held.attempt = fact.attempt
@@ -102,12 +121,15 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
         maySend: () => kit.ledger.maySend,
         late: (reply) => onLateReply(state, number, reply, kit),
         accepted: (handle) => {
-          keeping = keepHandle(state, intended, number, handle, kit)
+          const until = kit.steadyNow() + deadline - kit.world.clock.monotonic()
+          keeping = keepHandle(state, intended, number, handle, kit, leavesMemory ? until : undefined)
         },
       },
     )
+    let kept: Entry | undefined
     if (keeping !== undefined) {
-      intended = (await keeping) ?? intended
+      kept = await keeping
+      intended = kept ?? intended
       state.held.intended = intended
       keeping = undefined
     }
@@ -116,14 +138,23 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       sent = true
       lastDeadline = deadline
     }
+    if (outcome.accepted !== undefined) {
+      const gone = await leaveMemory(state, kept, outcome.accepted.pollInMs, kit)
+      if (gone !== undefined) return gone
+      last = handleLost(state)
+      break
+    }
     last = classify(state, outcome, open, left, kit.steadyNow())
     if (last.effect === 'unknown') last = await inquire(state, last, lastDeadline ?? deadline, kit)
     if (last.failure === undefined) break
 
-    const wait = nextWait(state, last, tries, kit)
+    // The one try for a new access token is beside those that the tool allows (rule `once`).
+    const renewing: boolean = !renewed && isRenewable(last.failure)
+    const wait = renewing ? renewalWait(state, kit) : nextWait(state, last, tries - (renewed ? 1 : 0), kit)
+    renewed ||= renewing
     reportAttempt(state, attempt, outcome, last.failure, wait, kit)
     if (wait === undefined) {
-      last = exhausted(state, last, tries)
+      last = exhausted(state, last, tries - (renewed ? 1 : 0))
       break
     }
     if (!(await pause(wait, state.abort, kit.world))) {
@@ -144,21 +175,31 @@ function needsIntent({ operation, decision, approval, grant }: Admitted): boolea
   )
 }
 
+/** S22: the tool still knows the key, and whose it is. */
+async function isStillHarmless(state: Admitted, entry: Entry, now: number, kit: Kit): Promise<boolean> {
+  return mayRepeat(state.operation.effect, entry.createdAt, now) && (await sameCredential(state, entry, kit))
+}
+
 type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResult<never> | Again
 
 /** The first of the two times a write waits for the disk (S34). */
-async function intend(state: Admitted, kit: Kit): Promise<Intended> {
+async function intend(
+  state: Admitted,
+  credential: FirstCredential,
+  onRecord: boolean,
+  kit: Kit,
+): Promise<Intended> {
   const { identity } = state.operation.effect
   // Somebody has decided about a repeat that was approved; all others must still be the only one (S14).
   const unique = identity !== undefined && !isAgreedRepeat(state)
   try {
     const writing = kit.ledger.intend(
-      state.continued ? { ...state.entry, callId: state.call.id } : state.entry,
+      state.continued ? { ...state.entry, callId: state.call.id } : { ...state.entry, ...credential },
       unique ? state.receivedAt - identity.windowMs : undefined,
       [startedFact(state, kit), ...usedFacts(state, kit)],
       {
-        // Other processes must be able to find the call, and recovery the one that continues an entry.
-        ...(state.continued || kit.refresh ? { call: runningRecord(state, kit) } : {}),
+        // Other processes and tools must be able to find the call, and recovery the one that continues an entry.
+        ...(state.continued || kit.refresh || onRecord ? { call: runningRecord(state, kit) } : {}),
         ...useOf(state, kit),
         ...renarrowed(state),
         unless: guardsOf(state.caller, state.call.tool, state.call.agent),
@@ -206,7 +247,7 @@ function isAgreedRepeat({ decision, approval }: Admitted): boolean {
 
 /** Somebody stopped it a moment ago: here that may not be known yet. */
 function stoppedBy(state: Admitted, name: string, kit: Kit): StageResult<never> {
-  const kind = name.startsWith('token') ? 'revocation' : 'freeze'
+  const kind = stopKindOf(name)
   const known = kit.authority.stopped(state.caller, state.call.tool, state.call.agent)
   return stoppedEarly(
     state,

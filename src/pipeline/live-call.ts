@@ -78,6 +78,9 @@ export class LiveCall {
     const left = this.#received.listensUntil - clock.monotonic() + GRACE_MS
     const until = clock.monotonic() + Math.min(waitMs ?? Number.POSITIVE_INFINITY, left)
     const answer = await this.#answerBy(until)
+    if (answer.state === 'running' && this.#received.held.detached) {
+      return awaitDecision(this.#received, answer, until - clock.monotonic(), this.#kit)
+    }
     if (answer.state !== 'awaiting-approval' || throughApproval !== true) return answer
     return awaitDecision(this.#received, answer, until - clock.monotonic(), this.#kit)
   }
@@ -110,7 +113,11 @@ export class LiveCall {
   }
 
   abort(reason: AbortReason): void {
-    this.#received.abort.abort(reason)
+    const { abort, held } = this.#received
+    // The call has left memory; what it asked for has not ended.
+    if (reason === 'canceled' && held.detached && held.entryId !== undefined) {
+      this.#kit.accepted?.cancel(held.entryId)
+    } else abort.abort(reason)
   }
 
   /** S11: ends only an unshared read-only call. */

@@ -4,6 +4,7 @@ import type { FailureFacts } from '../contract/projection.ts'
 import type { Stop } from '../contract/stop.ts'
 import { claimMismatch } from '../governance/claim.ts'
 import { permit as decide } from '../governance/permit.ts'
+import type { JsonObject } from '../util/json.ts'
 import type { Kit } from './kit.ts'
 import { refuse } from './result.ts'
 import { advance, type Permitted, type Received, type Resolved, type StageResult } from './stages.ts'
@@ -28,7 +29,18 @@ export function permit(state: Resolved, kit: Kit): StageResult<Permitted> {
   }
   // Only whoever may call a tool learns that it is stopped.
   const stop = kit.authority.stopped(caller, call.tool, call.agent)
-  return stop === undefined ? advance(state, { permitted: true as const }) : stopped(state, stop)
+  if (stop !== undefined) return stopped(state, stop)
+  const { withheld } = state.target.tool
+  if (withheld !== undefined) {
+    return refuse(state, 'tool-unhealthy', {
+      message: withheld.why,
+      fix: withheld.fix,
+      details: { code: `tool-${withheld.code}` },
+      // It passes by what a person or the server does, and by no waiting of ours.
+      said: { retryable: false, counts: true },
+    })
+  }
+  return advance(state, { permitted: true as const })
 }
 
 /** W17: a role that nobody has declared grants nothing, and is no slip to be forgiven. */
@@ -45,21 +57,25 @@ export function roleMissing(state: Received, version: string, roles: readonly st
 
 export function stopped(state: Received, stop: StopSeen): StageResult<never> {
   const [id, { details, ...facts }] = stopFacts(stop)
-  const policyRef = {
-    policy_id: `Stop/${stop.name}`,
-    policy_version: new Date(stop.at).toISOString(),
-    decision_id: state.call.id,
-  }
-  return refuse(state, id, { ...facts, details: { ...details, policy_ref: policyRef } })
+  return refuse(state, id, { ...facts, details: { ...details, policy_ref: stopRef(stop, state.call.id) } })
 }
 
-export type StopSeen = Pick<Stop, 'kind' | 'name' | 'reason' | 'at'>
+/** What a refusal names as the policy that it was made by. */
+export function stopRef({ name, at }: StopSeen, callId: string): JsonObject {
+  return { policy_id: `Stop/${name}`, policy_version: new Date(at).toISOString(), decision_id: callId }
+}
+
+export type StopSeen = Pick<Stop, 'kind' | 'name' | 'reason' | 'at' | 'damaged'>
 
 /** The row and the facts of something that an operator has stopped. */
 export function stopFacts(stop: StopSeen): [FailureId, FailureFacts] {
   if (stop.kind === 'revocation') {
     const details = { code: 'token-revoked', missing: [] }
-    return ['permission-denied', { message: 'the token of this call was revoked', details }]
+    // Why is for who revoked it; that nobody can read it any more is for everybody.
+    const message = stop.damaged
+      ? `the token of this call was revoked; ${stop.reason}`
+      : 'the token of this call was revoked'
+    return ['permission-denied', { message, details }]
   }
   const { name, reason } = stop
   const since = new Date(stop.at).toISOString()

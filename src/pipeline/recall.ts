@@ -1,6 +1,8 @@
 // Stage 1: what does the key remember? Asked before anything that can have changed since.
 import type { Approval } from '../contract/approval.ts'
 import type { Entry } from '../contract/entry.ts'
+import type { Failure } from '../contract/failure.ts'
+import type { FailureId } from '../contract/failures.ts'
 import { createFailure } from '../contract/projection.ts'
 import { compareWithEntry } from '../ledger/fingerprint.ts'
 import type { Flight } from '../ledger/flight.ts'
@@ -158,9 +160,25 @@ export function fromEntry(state: Received, entry: Entry): StageResult<Recalled> 
 function isReleased({ outcome, approvalId, attempts }: Entry): boolean {
   const failure = outcome?.failure
   if (failure === undefined) return false
-  if (failure.retryable || failure.id === 'approval-expired' || failure.id === 'approval-stale') return true
+  if (leavesKeyFree(failure) || failure.id === 'approval-expired' || failure.id === 'approval-stale')
+    return true
   return approvalId !== undefined && attempts === 0 && failure.id !== 'approval-denied'
 }
+
+/**
+ * S16: the next call with the key is the next attempt. A credential that could not be shown, or an address that could not
+ * be reached by the rules, is no word about the call.
+ */
+export function leavesKeyFree({ id, retryable }: Failure): boolean {
+  return retryable || STOOD_IN_THE_WAY.has(id)
+}
+
+const STOOD_IN_THE_WAY: ReadonlySet<FailureId> = new Set<FailureId>([
+  'egress-denied',
+  'secret-missing',
+  'secret-out-of-scope',
+  'token-exchange-failed',
+])
 
 /** Nobody knows whether the effect happened: the key is held until that is settled. */
 export function blocked(state: Received, entry: Entry, message?: string): StageResult<never> {

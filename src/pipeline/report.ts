@@ -77,7 +77,8 @@ function passed(stage: Stage, state: Partial<Admitted> & Received): [reason: str
 }
 
 /** Everything that matched, and what was one clause away from it. */
-function explained({ kind, matches, near, needs, narrowings, spends, policyVersion }: Decision): JsonObject {
+function explained(decision: Decision): JsonObject {
+  const { kind, matches, near, unchecked, needs, narrowings, spends, policyVersion } = decision
   const ref = ({ policyId, policyVersion, rule }: RuleRef) => ({
     policy_id: policyId,
     policy_version: policyVersion,
@@ -94,6 +95,7 @@ function explained({ kind, matches, near, needs, narrowings, spends, policyVersi
       ...(match.monitored ? { monitored: true } : {}),
     })),
     near: near.map((one) => ({ ...ref(one), decision: one.decision, missed: one.missed })),
+    ...(unchecked === undefined ? {} : { near_unchecked: unchecked }),
     needs: needs.map(({ role, quorum, escalated }) => ({
       quorum,
       ...(role === undefined ? {} : { role }),

@@ -2,7 +2,7 @@
 import type { Answer } from '../contract/answer.ts'
 import type { FailureId } from '../contract/failures.ts'
 import { admit } from './admit.ts'
-import { emitEnded, emitStarted } from './answer.ts'
+import { answerOf, emitEnded, emitStarted } from './answer.ts'
 import { approve } from './approve.ts'
 import { authorize } from './authorize.ts'
 import { claim } from './claim.ts'
@@ -26,7 +26,8 @@ import { verify } from './verify.ts'
 export async function runCall(received: Received, kit: Kit): Promise<Answer> {
   try {
     const answer = await story(received, kit).catch((bug: unknown) => faulted(received, bug, kit))
-    emitEnded(received, answer, kit)
+    // Work that goes on elsewhere is told of when it ends.
+    if (received.held.detached !== true) emitEnded(received, answer, kit)
     return answer
   } finally {
     letGo(received)
@@ -62,6 +63,8 @@ async function story(received: Received, kit: Kit): Promise<Answer> {
   if (received.call.dryRun) return conclude(received, wouldRun(received, 'allow'), kit)
   const executed = await step('execute', admitted.state, kit, execute)
   if (executed.kind === 'again') return again(received, kit)
+  // On record already: the tool is at it.
+  if (executed.kind === 'suspend') return answerOf(received, executed.result, kit)
   if (executed.kind !== 'ok') return conclude(received, executed.result, kit)
   const verified = step('verify', executed.state, kit, verify)
   if (verified.kind !== 'ok') return conclude(received, verified.result, kit)

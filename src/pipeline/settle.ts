@@ -11,8 +11,9 @@ import { endedFact } from './evidence.ts'
 import { canAttach } from './handle.ts'
 import type { Kit } from './kit.ts'
 import { within } from './pause.ts'
-import { isUnknownToOthers } from './recall.ts'
+import { isUnknownToOthers, leavesKeyFree } from './recall.ts'
 import { reconcileTimer } from './reconcile-timer.ts'
+import { resultOfEntry } from './result.ts'
 import { memberSettled } from './saga-member.ts'
 import { settleUnknown } from './settle-unknown.ts'
 import type { CallResult, Execution, Verified } from './stages.ts'
@@ -99,6 +100,11 @@ function landLate(flight: Verified['flight'], result: CallResult): void {
 async function overtaken(state: Verified, result: CallResult, kit: Kit): Promise<Answer> {
   state.held.intended = undefined
   const entry = await kit.ledger.find(state.scope, state.key)
+  // The tool has reported the end by itself, and was faster: the first word counts.
+  if (entry?.outcome?.settledBy === 'callback') {
+    state.held.detached = true
+    return answerOf(state, { ...resultOfEntry(entry), replayed: false }, kit)
+  }
   const ours = entry !== undefined && isInQuestion(entry) && entry.attempts === result.attempt
   if (ours && result.state === 'succeeded') {
     const found = { as: 'done', by: 'late-reply', output: result.output ?? null } as const
@@ -202,7 +208,7 @@ function resultOf(state: Verified, kit: Kit): CallResult {
 
 /** S16: what another call with this key is told is this result; else the key is free for the next attempt. */
 function remembers(result: CallResult): boolean {
-  return result.failure?.retryable !== true
+  return result.failure === undefined || !leavesKeyFree(result.failure)
 }
 
 function pathOf(execution: Execution): readonly EntryState[] {
@@ -216,8 +222,8 @@ function pathOf(execution: Execution): readonly EntryState[] {
       ? effect === 'prepared'
         ? 'prepared'
         : 'done'
-      : effect === 'unknown'
-        ? 'unknown'
+      : effect === 'unknown' || effect === 'done'
+        ? effect
         : failure.id === 'canceled'
           ? 'canceled'
           : 'not-done'

@@ -82,6 +82,8 @@ export interface Held {
   attempt: number
   /** Whether the start of the call was told. */
   started: boolean
+  /** The tool has taken the work on: whoever follows that ends the call, and tells of it. */
+  detached?: true
   /** The call is over; and what then remains to be done. */
   over: boolean
   onOver: (() => void) | undefined

@@ -1,6 +1,6 @@
 // Asked before each send: nothing is sent without a decision that is valid at that moment.
 
-import type { Spend } from '../contract/decision.ts'
+import { asksPeople, type Spend } from '../contract/decision.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
 import { coversNeeds } from '../governance/approval-rule.ts'
@@ -11,7 +11,7 @@ import type { Facts, Rules } from '../governance/rules.ts'
 import { serialize } from '../ledger/fingerprint.ts'
 import { denialFacts, factsOf, policyRef } from './authorize.ts'
 import type { Kit } from './kit.ts'
-import { stopFacts } from './permit.ts'
+import { stopFacts, stopRef } from './permit.ts'
 import { type Admitted, sentInput } from './stages.ts'
 import { type Standing, standingOf } from './standing.ts'
 
@@ -38,7 +38,12 @@ export function stillAllowed(state: Admitted, first: boolean, kit: Kit): Allowed
     return kit.ledger
       .spent(state.caller.namespace, reads)
       .then((spent) =>
-        compare(state, { ...facts, spent: withoutOwn(spent, reads, state) }, standing.rules, kit),
+        compare(
+          state,
+          { ...facts, spent: withoutOwn(spent, reads, state.decision.spends) },
+          standing.rules,
+          kit,
+        ),
       )
       .catch(unjudged)
   } catch (error) {
@@ -47,13 +52,13 @@ export function stillAllowed(state: Admitted, first: boolean, kit: Kit): Allowed
 }
 
 /** What this very call has reserved does not count against its next attempt. */
-function withoutOwn(
+export function withoutOwn(
   spent: ReadonlyMap<string, number>,
   reads: readonly Spend[],
-  { decision }: Admitted,
+  spends: readonly Spend[],
 ): ReadonlyMap<string, number> {
   const own = (read: Spend) =>
-    decision.spends.find(
+    spends.find(
       ({ budget, subject, from }) => budget === read.budget && subject === read.subject && from === read.from,
     )?.amount ?? 0
   return new Map(reads.map((read) => [read.budget, Math.max(0, (spent.get(read.budget) ?? 0) - own(read))]))
@@ -81,7 +86,9 @@ function refusedStanding(state: Admitted, { caller, held, rules }: Standing, kit
     return createFailure('permission-denied', { message: permission.why, details })
   }
   const stop = kit.authority.stopped(caller, state.call.tool, state.call.agent)
-  return stop && createFailure(...stopFacts(stop))
+  if (stop === undefined) return undefined
+  const [id, { details, ...facts }] = stopFacts(stop)
+  return createFailure(id, { ...facts, details: { ...details, policy_ref: stopRef(stop, state.call.id) } })
 }
 
 /** Another attempt: what was agreed to, and what policy made of the input, must still be the same. */
@@ -91,7 +98,6 @@ function compare(state: Admitted, facts: Facts, rules: Rules, kit: Kit): Allowed
     const failure = createFailure('permission-denied', denialFacts(decision, kit.world.id()))
     return { kind: 'refused', failure }
   }
-  const asks = decision.kind === 'require-approval' || decision.kind === 'escalate'
   // Another policy may ask other people, or more of them: what was given was given under the one before (S45).
   const agreed =
     (state.approval !== undefined || state.grant !== undefined) &&
@@ -100,7 +106,7 @@ function compare(state: Admitted, facts: Facts, rules: Rules, kit: Kit): Allowed
   const text = serialize(rules.narrowed(facts))
   // The same text, and nothing to be sent any more.
   const dry = decision.narrowings.some(({ kind }) => kind === 'dry_run')
-  if ((!asks || agreed) && !dry && text === sentInput(state).payloadText) return ALLOWED
+  if ((!asksPeople(decision) || agreed) && !dry && text === sentInput(state).payloadText) return ALLOWED
   const message = 'what governs this call has changed since its first attempt; it is not sent again'
   return {
     kind: 'refused',

@@ -74,7 +74,7 @@ async function commit(entry: Entry, token: string, received: Received, kit: Kit)
   const late = tooLate(received, kit)
   if (late !== undefined) return failedResult(received, late, 'none')
   const failure = dryRun
-    ? commitRefusal(entry, received.caller, token, kit)
+    ? await commitRefusal(entry, received.caller, token, kit)
     : await commitEntry(entry, received.caller, token, kit)
   const now = dryRun ? entry : ((await kit.ledger.get(entry.namespace, entry.id)) ?? entry)
   const tool = { version: entry.version, digest: entry.digest }

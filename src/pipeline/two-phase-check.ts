@@ -1,18 +1,15 @@
 // Whether a prepared effect may be committed (S26). The order is fixed, and each reason is a failure of its own.
 import { timingSafeEqual } from 'node:crypto'
 import type { Caller } from '../contract/caller.ts'
-import { type Entry, type EntryState, inlineOf } from '../contract/entry.ts'
+import type { Entry, EntryState } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
-import { CedarFailed } from '../governance/cedar/cedar.ts'
 import { permit } from '../governance/permit.ts'
-import type { Facts } from '../governance/rules.ts'
-import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import { sha256Hex } from '../util/canonical.ts'
-import { denialFacts } from './authorize.ts'
 import type { Kit } from './kit.ts'
 import { stopFacts } from './permit.ts'
 import { standingOf } from './standing.ts'
+import { governedNow } from './two-phase-decide.ts'
 import { pinnedPhases } from './two-phase-entry.ts'
 
 const TWO_PHASE_STATES: ReadonlySet<EntryState> = new Set<EntryState>([
@@ -33,7 +30,12 @@ export function wasPrepared(entry: Entry): boolean {
 }
 
 /** undefined when nothing stands in the way. */
-export function commitRefusal(entry: Entry, caller: Caller, token: string, kit: Kit): Failure | undefined {
+export async function commitRefusal(
+  entry: Entry,
+  caller: Caller,
+  token: string,
+  kit: Kit,
+): Promise<Failure | undefined> {
   if (!isOwn(entry, caller)) return notOwn(entry, 'commit')
   if (!wasPrepared(entry) || !isToken(entry, token)) {
     return createFailure('commit-token-invalid', {
@@ -69,39 +71,13 @@ export function commitRefusal(entry: Entry, caller: Caller, token: string, kit: 
   if (permission.kind === 'permitted') {
     const stop = kit.authority.stopped(caller, entry.tool, entry.request?.agent)
     return stop === undefined
-      ? deniedNow(entry, caller, pinned.target.tool, kit)
+      ? governedNow(entry, caller, pinned.target.tool, kit)
       : createFailure(...stopFacts(stop))
   }
   return createFailure('permission-denied', {
     message: permission.why,
     details: { missing: permission.missing },
   })
-}
-
-/** The word for it is given now, so what denies it by now counts (S44). What it takes from budgets it has taken already. */
-function deniedNow(entry: Entry, caller: Caller, tool: ResolvedTool, kit: Kit): Failure | undefined {
-  const { rules } = standingOf(caller, kit)
-  const operation = tool.operations[entry.operation]
-  if (operation === undefined) return undefined
-  const { agent, taskId } = entry.request ?? {}
-  const facts: Facts = {
-    caller,
-    ...(agent === undefined ? {} : { agent }),
-    ...(taskId === undefined ? {} : { taskId }),
-    tool,
-    operation,
-    input: inlineOf(entry.payload),
-    now: kit.steadyNow(),
-    also: [],
-  }
-  try {
-    const decision = rules.decide(facts)
-    if (decision.kind !== 'deny') return undefined
-    return createFailure('permission-denied', denialFacts(decision, kit.world.id()))
-  } catch (error) {
-    if (!(error instanceof CedarFailed)) throw error
-    return createFailure('policy-unavailable', { message: error.message })
-  }
 }
 
 /** What is said of a commit in question, to whoever asks for more than that. */

@@ -1,4 +1,5 @@
 // The first phase of a two-phase call (S26): what is sent to prepare, what its answer must have, and what is kept of it.
+import { asksPeople } from '../contract/decision.ts'
 import type { EntryOutcome } from '../contract/entry.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { Fact } from '../ledger/ledger.ts'
@@ -77,11 +78,21 @@ export function preparedOutcome(
   state: Verified,
   told: CallResult,
   kit: Kit,
-): Pick<EntryOutcome, 'commitBy' | 'toolToken'> {
+): Pick<EntryOutcome, 'commitBy' | 'toolToken' | 'agreed'> {
   const { toolToken } = state.execution
   if (state.operation.effect.twoPhase === undefined || toolToken === undefined) return {}
   const { commitBy } = told
-  return { ...(commitBy === undefined ? commitByOf(state, kit) : { commitBy }), toolToken }
+  return {
+    ...(commitBy === undefined ? commitByOf(state, kit) : { commitBy }),
+    toolToken,
+    ...agreedTo(state),
+  }
+}
+
+/** Where somebody had to agree, somebody has: else nothing would have been sent. */
+function agreedTo({ decision }: Verified): Pick<EntryOutcome, 'agreed'> {
+  const { policyVersion, needs } = decision
+  return asksPeople(decision) ? { agreed: { policyVersion, needs } } : {}
 }
 
 function commitByOf({ operation }: Verified, kit: Kit): Pick<EntryOutcome, 'commitBy'> {

@@ -10,7 +10,7 @@ import type { TwoPhase } from '../contract/effect.ts'
 import type { Entry, EntryOutcome } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { createFailure } from '../contract/projection.ts'
-import { guardsOf } from '../contract/stop.ts'
+import { guardsOf, stopKindOf } from '../contract/stop.ts'
 import { serialize } from '../ledger/fingerprint.ts'
 import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Reply, Success } from '../transport/transport.ts'
@@ -34,7 +34,7 @@ export async function commitEntry(
   token: string,
   kit: Kit,
 ): Promise<Failure | undefined> {
-  const refusal = commitRefusal(entry, caller, token, kit)
+  const refusal = await commitRefusal(entry, caller, token, kit)
   if (refusal !== undefined) return refusal
   const pinned = pinnedPhases(entry, kit)
   if (pinned === undefined) throw new Error(`entry ${entry.id} was checked and has no build`)
@@ -69,7 +69,7 @@ export async function commitEntry(
 /** Stopped a moment ago: this process may not know of it yet. What is prepared stays so. */
 function stoppedCommit(caller: Caller, entry: Entry, name: string, kit: Kit): Failure {
   const known = kit.authority.stopped(caller, entry.tool, entry.request?.agent)
-  const seen = { kind: 'freeze' as const, name, reason: 'stopped by an operator', at: kit.world.clock.now() }
+  const seen = { kind: stopKindOf(name), name, reason: 'stopped by an operator', at: kit.world.clock.now() }
   return createFailure(...stopFacts(known ?? seen))
 }
 

@@ -1,6 +1,8 @@
 // Stage 4: the constraints against the tool's limits, the input against its schema. Lists every violation.
 import type { Constraints } from '../contract/call.ts'
 import { serialize } from '../ledger/fingerprint.ts'
+import { endpointUrl } from '../resource/egress-rule.ts'
+import { unfitForHttp } from '../resource/http-carriage.ts'
 import { allowsUrl } from '../resource/net-allowlist.ts'
 import { ISOLATION_MODES, type ResolvedOperation, type ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Json, JsonObject, Violation } from '../util/json.ts'
@@ -38,6 +40,8 @@ export function validate(state: Permitted, kit: Kit): StageResult<Valid> {
   const schema = target.inputs.get(operation.name)
   const violations = schema ? schema.check(input ?? null) : []
   if (violations.length > 0) return refuse(state, 'input-invalid', violated(violations))
+  const unfit = unfitForHttp(target.tool, operation, input)
+  if (unfit.length > 0) return refuse(state, 'input-invalid', violated(unfit))
   return advance(state, { input, payloadText, bounds: narrow(call.constraints, operation) })
 }
 
@@ -82,9 +86,10 @@ function refusedClaim(state: Permitted): StageResult<never> | undefined {
 /** The request's allowlist narrows where the tool may be reached, to nothing if need be (S2). */
 function refusedByAllowlist(state: Permitted): StageResult<never> | undefined {
   const { netAllowlist } = state.call.constraints
-  const { endpoint } = state.target.tool
+  const { endpoint, type } = state.target.tool
   if (netAllowlist === undefined || endpoint === undefined) return undefined
-  const places = [endpoint, ...namedPlaces(state)].map((place) => URL.parse(place))
+  const named = namedPlaces(state).map((place) => URL.parse(place))
+  const places = [endpointUrl(type, endpoint), ...named]
   if (places.every((url) => url !== null && allowsUrl(netAllowlist, url))) return undefined
   return refuse(state, 'egress-denied', {
     message: "an address of the tool is outside the request's net_allowlist",

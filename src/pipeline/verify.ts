@@ -1,4 +1,5 @@
 // Stage 10: is the output what the tool promised? A success that breaks its schema is no definite answer (S23).
+import type { Decision } from '../contract/decision.ts'
 import { isReadOnly } from '../contract/effect.ts'
 import { createFailure } from '../contract/projection.ts'
 import type { JsonObject } from '../util/json.ts'
@@ -15,7 +16,7 @@ export function verify(state: Executed): StageResult<Verified> {
   }
   const violations = target.outputs.get(shown)?.check(execution.output ?? null) ?? []
   if (violations.length === 0) {
-    return isWithheld(state) ? withheld(state) : advance(state, { verified: true as const })
+    return isWithheld(state.decision) ? withheld(state) : advance(state, { verified: true as const })
   }
   return broken(state, 'output-invalid', {
     violations: violations.map(({ path, message }) => ({ path, message })),
@@ -23,7 +24,7 @@ export function verify(state: Executed): StageResult<Verified> {
 }
 
 /** What the tool returns is not for this caller; its effect was (S41). Nobody is shown it, and it is not kept. */
-function isWithheld({ decision }: Executed): boolean {
+export function isWithheld(decision: Decision): boolean {
   return decision.matches.some(({ code }) => code === 'output-withheld')
 }
 

@@ -27,7 +27,7 @@ export const AGENT_POLICY_FIELDS: FieldTable = Object.freeze({
     field('spec.rules[].when', 'list of comparisons', '[]', 'S42', 'now', 'Of the input. What cannot be judged counts as met, unless the rule allows.'),
     field('spec.rules[].when[]', 'object', NO, 'S42', 'now', 'One comparison.'),
     field('spec.rules[].when[].field', 'input field', NO, 'S42', 'now', 'A JSON pointer, or names with dots.'),
-    field('spec.rules[].when[].op', 'eq, ne, gt, gte, lt, lte, in, not_in, exists', NO, 'S42', 'now', 'How it is compared.', { reads: 'lower' }),
+    field('spec.rules[].when[].op', 'eq, ne, gt, gte, lt, lte, in, not_in, in_domain, not_in_domain, exists', NO, 'S42', 'now', 'How it is compared. The domains are those of a mail address, or of every one of a list.', { reads: 'lower' }),
     field('spec.rules[].when[].value', 'any', NO, 'S42', 'now', 'What it is compared with.'),
     field('spec.rules[].decision', 'allow, require-approval, escalate, deny', NO, 'S42', 'now', 'What the rule asks for. allow never overrides a stricter rule or a missing permission.', { reads: 'decision' }),
     field('spec.rules[].reason', 'text', 'made from the rule', 'S42', 'now', 'Shown to callers and approvers.'),

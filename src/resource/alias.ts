@@ -33,7 +33,7 @@ export interface Aliases {
 
 export function createAliases(table: FieldTable): Aliases {
   // Containers stand before their parts in the table, so a part finds its container already in place.
-  const rows = [...table.rows, ...twins(table)]
+  const rows = rowsOf(table)
   const moves = rows.flatMap(movesOf)
   const folds = rows.flatMap(foldOf)
   return {
@@ -53,7 +53,13 @@ export function createAliases(table: FieldTable): Aliases {
   }
 }
 
-function split(path: string): string[] {
+/** Every row, and those of a block once more for each place that has its shape. */
+export function rowsOf(table: FieldTable): readonly FieldRow[] {
+  return [...table.rows, ...twins(table)]
+}
+
+/** `a.b[].c` as its segments, where `[]` is one. */
+export function split(path: string): string[] {
   return path.replaceAll('[]', '.[]').split('.')
 }
 

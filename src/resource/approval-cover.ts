@@ -4,16 +4,24 @@ import type { GovernanceSet, PolicyRule, ResolvedPolicy } from './resolved-gover
 import type { ResolvedOperation, ResolvedTool } from './resolved-tool.ts'
 
 const CLASSES: readonly EffectClass[] = ['irreversible', 'financial-high-impact', 'administrative']
-/** In the text of Cedar policies; whether one concerns the tool is Cedar's to say. */
-const CEDAR_ASKS = /@decision\s*\(\s*"(?:require-approval|escalate)"\s*\)/
 
+/** Whether the Cedar text of a policy can ask for approval of the operation. This layer does not read Cedar. */
+export type CedarAsks = (policy: ResolvedPolicy, tool: ResolvedTool, operation: ResolvedOperation) => boolean
+
+/** Whether the operation runs in production only where some rule can ask for approval. */
+export function needsApprovalRule(tool: ResolvedTool, operation: ResolvedOperation): boolean {
+  if (operation.internal || !CLASSES.includes(operation.effect.class)) return false
+  return tool.approvalWaiver === undefined && operation.approvalTriggers.length === 0
+}
+
+/** At apply: whoever may call, no rule of the whole set can ask for the approval that is needed. */
 export function lacksApprovalRule(
   tool: ResolvedTool,
   operation: ResolvedOperation,
   set: GovernanceSet,
+  cedarAsks: CedarAsks,
 ): boolean {
-  if (operation.internal || !CLASSES.includes(operation.effect.class)) return false
-  if (tool.approvalWaiver !== undefined || operation.approvalTriggers.length > 0) return false
+  if (!needsApprovalRule(tool, operation)) return false
   const permitted = set.permissions.some(
     (permission) =>
       permission.tool === tool.name &&
@@ -23,20 +31,25 @@ export function lacksApprovalRule(
           (operationClass === '*' || operation.classes.includes(operationClass)),
       ),
   )
-  return !permitted && !set.policies.some((policy) => asks(policy, tool, operation))
+  return (
+    !permitted &&
+    !set.policies.some(
+      (policy) =>
+        rulesAsk(policy, tool, operation) ||
+        (isAbout(policy, tool) && policy.cedar !== undefined && cedarAsks(policy, tool, operation)),
+    )
+  )
 }
 
-function asks(policy: ResolvedPolicy, tool: ResolvedTool, operation: ResolvedOperation): boolean {
-  if (policy.mode !== 'enforce' || !matchesName(policy.targetTools, tool.name)) return false
-  const { applyMode, agents, systems, tasks } = policy.targets
+/** Whether a rule of the policy, apart from Cedar, can ask for approval of the operation. */
+export function rulesAsk(policy: ResolvedPolicy, tool: ResolvedTool, operation: ResolvedOperation): boolean {
+  return isAbout(policy, tool) && policy.rules.some((rule) => asksBy(rule, tool, operation))
+}
+
+function isAbout({ mode, targets, targetTools }: ResolvedPolicy, tool: ResolvedTool): boolean {
+  const { applyMode, agents, systems, tasks } = targets
   if (applyMode === 'scoped' && agents.length + systems.length + tasks.length === 0) return false
-  if (policy.cedar !== undefined && CEDAR_ASKS.test(withoutComments(policy.cedar))) return true
-  return policy.rules.some((rule) => asksBy(rule, tool, operation))
-}
-
-/** Cedar has line comments only; a text may hold two slashes, so texts are taken whole. */
-function withoutComments(cedar: string): string {
-  return cedar.replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*/g, (_, text: string | undefined) => text ?? '')
+  return mode === 'enforce' && matchesName(targetTools, tool.name)
 }
 
 function asksBy(rule: PolicyRule, tool: ResolvedTool, operation: ResolvedOperation): boolean {

@@ -1,7 +1,7 @@
 // What only shows when all resources of a namespace are looked at together: names that lead nowhere, circles, tools that
 // nobody has to approve.
 import { didYouMean } from '../util/did-you-mean.ts'
-import { lacksApprovalRule } from './approval-cover.ts'
+import { type CedarAsks, lacksApprovalRule } from './approval-cover.ts'
 import type { Path, ResourceFinding, Severity } from './problem.ts'
 import type { GovernanceSet, ResolvedRole } from './resolved-governance.ts'
 import type { ResolvedTool } from './resolved-tool.ts'
@@ -13,6 +13,8 @@ export interface CheckSetOptions {
   readonly profile: 'local' | 'production'
   /** What else the namespace has is not known: what is missing may be there. */
   readonly partial?: boolean
+  /** Without it no Cedar text is taken to ask for approval. */
+  readonly asks?: CedarAsks
 }
 
 export function checkSet(
@@ -167,11 +169,11 @@ function checkToolNames(
 function checkApprovalRules(
   set: GovernanceSet,
   tools: readonly ResolvedTool[],
-  { partial }: CheckSetOptions,
+  { partial, asks = () => false }: CheckSetOptions,
 ): ResourceFinding[] {
   return tools.flatMap((tool) =>
     Object.values(tool.operations)
-      .filter((operation) => lacksApprovalRule(tool, operation, set))
+      .filter((operation) => lacksApprovalRule(tool, operation, set, asks))
       .map(({ name, effect }) => {
         const severity: Severity = partial ? 'warning' : 'error'
         const what = `operation ${name} is ${effect.class}, and no approval rule${partial ? ' among these manifests' : ''} concerns it`

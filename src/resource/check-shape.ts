@@ -24,8 +24,15 @@ interface SchemaNode {
 /** All problems, in the order of the schema. */
 export type ShapeCheck = (manifest: Json) => readonly ShapeProblem[]
 
-/** Nothing is kept between two checks: the errors are taken at once. `names` are spellings beside those of the schema. */
-export function createShapeCheck(schema: TSchema, names: (parent: Path) => readonly string[]): ShapeCheck {
+/**
+ * Nothing is kept between two checks: the errors are taken at once. `names` are spellings beside those of the schema;
+ * `hides`: no message repeats a value.
+ */
+export function createShapeCheck(
+  schema: TSchema,
+  names: (parent: Path) => readonly string[],
+  hides = false,
+): ShapeCheck {
   // The schemas are ours and a test holds them to the strict rules; checking them again would treble the time to load.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -37,7 +44,7 @@ export function createShapeCheck(schema: TSchema, names: (parent: Path) => reado
   const validate = ajv.compile(schema)
   return (manifest) => {
     if (validate(manifest)) return []
-    return withoutUnionNoise(validate.errors ?? []).flatMap((error) => describe(error, names))
+    return withoutUnionNoise(validate.errors ?? []).flatMap((error) => describe(error, names, hides))
   }
 }
 
@@ -72,7 +79,11 @@ function isInside(error: ErrorObject, union: ErrorObject): boolean {
   return error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`)
 }
 
-function describe(error: ErrorObject, names: (parent: Path) => readonly string[]): ShapeProblem {
+function describe(
+  error: ErrorObject,
+  names: (parent: Path) => readonly string[],
+  hides: boolean,
+): ShapeProblem {
   const path = splitPointer(error.instancePath)?.map(toIndex) ?? []
   const schema = (error.parentSchema ?? {}) as SchemaNode
   const params = error.params as Readonly<Record<string, unknown>>
@@ -90,7 +101,7 @@ function describe(error: ErrorObject, names: (parent: Path) => readonly string[]
       return notOneOf(path, error.data, params.allowedValues as readonly string[])
     case 'type':
     case 'anyOf':
-      return wrongType(path, error.data, schema)
+      return wrongType(path, error.data, schema, hides)
     case 'minItems':
     case 'minProperties':
     case 'minLength':
@@ -137,11 +148,11 @@ function notOneOf(path: Path, value: unknown, allowed: readonly string[]): Shape
   }
 }
 
-function wrongType(path: Path, value: unknown, schema: SchemaNode): ShapeProblem {
+function wrongType(path: Path, value: unknown, schema: SchemaNode, hides: boolean): ShapeProblem {
   if (value === null) return empty(path)
   const wanted = schema.expected ?? TYPE_WORDS.get(schema.type ?? '') ?? schema.type ?? 'something else'
   // What was put where a credential is named may be the credential.
-  const hidden = path.includes('auth') || path.includes('env')
+  const hidden = hides || path.includes('auth') || path.includes('env')
   return {
     path,
     on: 'value',

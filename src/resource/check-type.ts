@@ -1,11 +1,19 @@
 // What each type of tool must declare, and must not.
 import { isLoopbackHost } from './net-allowlist.ts'
 import type { Path } from './problem.ts'
-import { PAUSE_BOUNDS, type ResolveContext } from './resolve-context.ts'
-import type { IsolationMode, ToolType } from './resolved-tool.ts'
+import type { ResolveContext } from './resolve-context.ts'
+import type { ToolType } from './resolved-tool.ts'
 
 /** Types that this build can call. The others are read, kept and shown; each call is refused (S33). */
-const BUILT_TYPES: ReadonlySet<ToolType> = new Set(['http', 'external', 'native'])
+const BUILT_TYPES: ReadonlySet<ToolType> = new Set([
+  'http',
+  'external',
+  'native',
+  'webhook-callback',
+  'grpc',
+  'mcp',
+  'cli',
+])
 
 export function isBuilt(type: ToolType): boolean {
   return BUILT_TYPES.has(type)
@@ -13,7 +21,7 @@ export function isBuilt(type: ToolType): boolean {
 
 const OWN_BLOCKS = ['cli', 'wasm', 'grpc', 'http'] as const
 
-export function checkType(context: ResolveContext, isolation: IsolationMode): void {
+export function checkType(context: ResolveContext): void {
   const { spec, type, findings, options } = context
   if (!isBuilt(type)) {
     findings.warn(['spec', 'type'], `tools of type ${type} cannot be called by this build; calls are refused`)
@@ -37,7 +45,6 @@ export function checkType(context: ResolveContext, isolation: IsolationMode): vo
   if (spec.contract !== undefined && type !== 'external' && type !== 'grpc' && type !== 'webhook-callback') {
     findings.warn(['spec', 'contract'], `is not used by type ${type}`, 'remove it')
   }
-  if (type === 'cli') checkCli(context, isolation)
   if (type === 'wasm') checkWasm(context)
   checkMcp(context)
   if (type === 'http' || type === 'external' || type === 'webhook-callback' || type === 'grpc')
@@ -45,43 +52,8 @@ export function checkType(context: ResolveContext, isolation: IsolationMode): vo
   else if (spec.endpoint !== undefined)
     findings.error(['spec', 'endpoint'], `has no meaning for type ${type}`, 'remove it')
 
-  const { poll } = spec.webhook ?? {}
-  if (poll !== undefined) context.duration(['spec', 'webhook', 'poll'], poll, { ...PAUSE_BOUNDS, min: 1 })
   if (spec.grpc?.plaintext === true && options.profile === 'production') {
     findings.error(['spec', 'grpc', 'plaintext'], 'is refused in profile production', 'use TLS')
-  }
-  refuseOtherRequests(context)
-}
-
-function checkCli({ spec, findings, options }: ResolveContext, isolation: IsolationMode): void {
-  const { cli } = spec
-  if (cli === undefined) {
-    findings.error(['spec', 'cli'], 'is missing: type cli needs a command', 'add cli: {command: NAME}')
-    return
-  }
-  if (spec.auth !== undefined) {
-    findings.error(['spec', 'auth'], 'is not for type cli', 'give credentials as environment: cli.env_from')
-  }
-  if (isolation !== 'none' && cli.image === undefined) {
-    findings.error(
-      ['spec', 'cli', 'image'],
-      `is missing: isolation_mode ${isolation} needs one`,
-      'add cli.image',
-    )
-  }
-  if (cli.image_pull_secret !== undefined && cli.image === undefined) {
-    findings.error(
-      ['spec', 'cli', 'image_pull_secret'],
-      'has no image to pull',
-      'add cli.image, or remove it',
-    )
-  }
-  if (isolation === 'none' && options.profile === 'production') {
-    findings.error(
-      ['spec', 'runtime', 'isolation_mode'],
-      'none would run the program on the host',
-      'use container',
-    )
   }
 }
 
@@ -111,6 +83,9 @@ function checkMcp({ spec, type, findings, options }: ResolveContext): void {
     } else if (type !== 'mcp' && spec[name] !== undefined) {
       findings.error(['spec', name], `is for type mcp; this tool has type ${type}`, 'remove it')
     }
+  }
+  if (type !== 'mcp' && spec.mcp !== undefined) {
+    findings.error(['spec', 'mcp'], 'is written by the runtime, for type mcp', 'remove it')
   }
   if (type === 'mcp' && options.generated !== true) {
     findings.error(
@@ -154,19 +129,5 @@ function checkEndpoint(context: ResolveContext): void {
       'is on this machine, which profile production refuses',
       'use an address of the network',
     )
-  }
-}
-
-/** The http transport sends POST and JSON: another request than the declared one is never sent instead of it. */
-function refuseOtherRequests(context: ResolveContext): void {
-  const { method, content_type: content, max_redirects: redirects } = context.spec.http ?? {}
-  if (method !== undefined && method !== 'POST') {
-    context.refuseCalls(['spec', 'http', 'method'], `${method} is not built`, 'use POST')
-  }
-  if (content !== undefined && !/^application\/json\s*(?:;|$)/i.test(content)) {
-    context.refuseCalls(['spec', 'http', 'content_type'], `${content} is not built`, 'use application/json')
-  }
-  if (redirects !== undefined && redirects > 0) {
-    context.findings.warn(['spec', 'http', 'max_redirects'], 'no redirect is ever followed', 'remove it')
   }
 }

@@ -1,5 +1,6 @@
 // Literal comparisons in manifests: which value fits which of them.
 import type { Json } from '../util/json.ts'
+import { isMailDomain } from '../util/mail-domain.ts'
 import type { Comparison } from './resolved-tool.ts'
 
 /** What to write for one that does not fit. */
@@ -7,6 +8,7 @@ export function comparedWith(op: Comparison): string {
   return COMPARED_WITH[op]
 }
 
+const DOMAINS = 'give it a list of domains in lower case, such as [example.com]'
 const COMPARED_WITH: Readonly<Record<Comparison, string>> = Object.freeze({
   eq: 'give it a value',
   ne: 'give it a value',
@@ -16,6 +18,8 @@ const COMPARED_WITH: Readonly<Record<Comparison, string>> = Object.freeze({
   lte: 'give it a number or text',
   in: 'give it a list that is not empty',
   not_in: 'give it a list that is not empty',
+  in_domain: DOMAINS,
+  not_in_domain: DOMAINS,
   exists: 'leave it out, or write true or false',
 })
 
@@ -28,6 +32,13 @@ export function isComparable(op: Comparison, value: Json | undefined): boolean {
     case 'in':
     case 'not_in':
       return Array.isArray(value) && value.length > 0
+    case 'in_domain':
+    case 'not_in_domain':
+      return (
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((one) => typeof one === 'string' && isMailDomain(one))
+      )
     case 'exists':
       return value === undefined || typeof value === 'boolean'
     default:

@@ -21,8 +21,18 @@ export interface DiffEntry {
 }
 
 const MASK = '***'
-/** Values that are meant to be plain, and sometimes are not. */
-const MASKED: Path = Object.freeze(['spec', 'cli', 'env'])
+/** Any index or name. */
+const ANY = '*'
+/** Values that are meant to be plain, and sometimes are not; and those of secrets, which are not to be plain. */
+const MASKED: readonly Path[] = Object.freeze([
+  ['spec', 'cli', 'env'],
+  // Of McpServer: a list, in which names are shown.
+  ['spec', 'env', ANY, 'value'],
+  ['spec', 'data'],
+  ['spec', 'stringData'],
+])
+/** How what is sealed was sealed: nobody declares it. */
+const SEALING = 'sealing'
 
 export function diffBodies(from: JsonObject | undefined, to: JsonObject): FieldChange[] {
   const changes: FieldChange[] = []
@@ -51,7 +61,10 @@ function compare(from: Json | undefined, to: Json | undefined, path: Path, chang
 }
 
 function note(from: Json | undefined, to: Json | undefined, path: Path, changes: FieldChange[]): void {
-  const masked = MASKED.every((segment, index) => path[index] === segment)
+  if (path[0] === SEALING) return
+  const masked = MASKED.some((one) =>
+    one.every((segment, index) => segment === ANY || path[index] === segment),
+  )
   const shown = (value: Json) => (masked ? MASK : value)
   changes.push({
     op: from === undefined ? 'add' : to === undefined ? 'remove' : 'change',

@@ -1,5 +1,6 @@
 // A kind of resource: everything that reading, planning, keeping and showing one needs to know of it.
 import type { TSchema } from 'typebox'
+import type { JsonObject } from '../util/json.ts'
 import type { FieldTable } from './field-row.ts'
 import type { Finding } from './problem.ts'
 import type { ResolveOptions } from './resolve-context.ts'
@@ -29,11 +30,13 @@ export interface Kind<N extends string = string, M = unknown, R = unknown> {
   /** Whether several versions of one name live side by side. */
   readonly versioned: boolean
   /** What a caller needs to change one. */
-  readonly permission: 'resource:write' | 'governance:write'
+  readonly permission: 'resource:write' | 'governance:write' | 'secret:write' | 'mcp:write'
   readonly schema: TSchema
   readonly fields: FieldTable
   /** From a manifest of the right shape to what the runtime works with. */
   resolve(manifest: M, options: KindResolveOptions): Resolution<R>
+  /** What may be seen of what is kept. Absent: all of it. */
+  readonly shown?: (body: JsonObject) => JsonObject
 }
 
 export const UNVERSIONED = '0.0.0'

@@ -1,5 +1,6 @@
 // The `cli` and `wasm` blocks of a tool: code that runs on this machine.
 import Type from 'typebox'
+import { CALL_FACTS } from './resolved-cli.ts'
 import { closed, Names, Size, StringMap } from './schema-part.ts'
 
 export const CliSchema = Type.Object(
@@ -13,6 +14,24 @@ export const CliSchema = Type.Object(
     output: Type.Optional(Type.Enum(['stdout', 'stderr', 'both'])),
     working_dir: Type.Optional(Type.String({ minLength: 1 })),
     env: Type.Optional(StringMap),
+    env_call: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.Enum(CALL_FACTS), closed),
+    ),
+    allow_dash: Type.Optional(Type.Boolean()),
+    exit_codes: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: '^[\\s\\S]+$' }),
+        Type.Object(
+          {
+            effect: Type.Optional(Type.Enum(['none', 'unknown'])),
+            retryable: Type.Optional(Type.Boolean()),
+            code: Type.Optional(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,127}$' })),
+          },
+          closed,
+        ),
+        closed,
+      ),
+    ),
     env_from: Type.Optional(
       Type.Array(
         Type.Object(

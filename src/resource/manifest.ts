@@ -46,9 +46,9 @@ interface Reader {
 }
 
 const READERS: ReadonlyMap<KindName, Reader> = new Map(
-  KINDS.map(({ name, schema, fields }) => {
+  KINDS.map(({ name, schema, fields, shown }) => {
     const aliases = createAliases(fields)
-    return [name, { aliases, check: createShapeCheck(schema, aliases.names) }]
+    return [name, { aliases, check: createShapeCheck(schema, aliases.names, shown !== undefined) }]
   }),
 )
 

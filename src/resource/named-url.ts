@@ -1,7 +1,10 @@
 // The address of a named operation (S27): checked at apply as the endpoint is, since the tool's data goes there too.
+import { endpointUrl } from './egress-rule.ts'
 import { allowsUrl, isLoopbackHost } from './net-allowlist.ts'
 import type { Path } from './problem.ts'
+import { isolationOf } from './resolve-access.ts'
 import type { ResolveContext } from './resolve-context.ts'
+import { checkPlace } from './resolve-egress.ts'
 
 export interface NamedUrl {
   readonly url: string
@@ -47,9 +50,20 @@ export function checkNamedUrl(context: ResolveContext, named: NamedUrl, path: Pa
   checkAllowed(context, url, path)
 }
 
-function checkAllowed({ spec, findings }: ResolveContext, url: URL, path: Path): void {
+function checkAllowed(context: ResolveContext, url: URL, path: Path): void {
+  const { spec, findings, type } = context
+  checkPlace(context, url, path)
   const list = spec.egress?.allow ?? spec.grants?.net_allowlist
-  if (list === undefined || allowsUrl(list, url)) return
-  const where = spec.egress?.allow === undefined ? 'spec.grants.net_allowlist' : 'spec.egress.allow'
-  findings.error(path, `is not covered by ${where}`, `add ${url.origin} there`)
+  const own = endpointUrl(type, spec.endpoint)
+  if (isolationOf(context) === 'sandboxed' && own !== null && url.origin !== own.origin) {
+    const fix = `use an address of ${own.origin}, or declare runtime.isolation_mode: none`
+    findings.error(path, 'is not the endpoint, which is all that isolation sandboxed reaches', fix)
+  } else if (list === undefined) {
+    if (own === null || url.origin === own.origin) return
+    const fix = `add egress: {allow: [${own.origin}, ${url.origin}]}`
+    findings.error(path, 'is of another origin than the endpoint', fix)
+  } else if (!allowsUrl(list, url)) {
+    const where = spec.egress?.allow === undefined ? 'spec.grants.net_allowlist' : 'spec.egress.allow'
+    findings.error(path, `is not covered by ${where}`, `add ${url.origin} there`)
+  }
 }

@@ -8,11 +8,12 @@ export const DOOR_PERMISSIONS = [
   'resource:read',
   'resource:write',
   'governance:write',
+  'secret:write',
+  'mcp:write',
   'call:read',
   'call:settle',
   'approval:read',
   'approval:decide',
-  'approval:override',
   'approval:override',
   'grant:write',
   'freeze:write',
@@ -47,6 +48,26 @@ export function checkRequired(findings: Findings, written: string, path: Path): 
   } else checkPermission(findings, written, path)
 }
 
+function isOfDoor(permission: string): boolean {
+  return DOOR_PERMISSIONS.some((one) => one === permission)
+}
+
+function meantBy(permission: string): string | undefined {
+  const known = [...DOOR_PERMISSIONS, ...PREFIXES.map((one) => `${one}:`)]
+  return didYouMean(permission, known) ?? didYouMean(`${permission.split(':', 1)[0]}:`, known)
+}
+
+/** What is to be said of a scope that may cover nothing; undefined where Writ itself asks for such a permission. */
+export function doubtfulScope(scope: string): string | undefined {
+  const permission = normalPermission(scope)
+  if (PREFIXES.includes(permission.split(':', 1)[0] ?? '') || isOfDoor(permission)) return undefined
+  const guess = meantBy(permission)
+  const said = `scope '${scope}' is no permission that Writ asks for: it covers nothing unless a ToolPermission requires it`
+  return `${said}. ${guess === undefined ? `A scope looks like ${SCOPE_FORMS}` : `Did you mean ${guess}?`}`
+}
+
+const SCOPE_FORMS = 'tool:NAME:invoke, capability:NAME, class:NAME or approval:decide'
+
 /** Other tokens are allowed: a ToolPermission may require them. What looks like a slip is said. */
 export function checkPermission(findings: Findings, written: string, path: Path): void {
   const permission = normalPermission(written)
@@ -66,10 +87,7 @@ export function checkPermission(findings: Findings, written: string, path: Path)
     return
   }
   if (!covered) {
-    const known = [...DOOR_PERMISSIONS, ...PREFIXES.map((one) => `${one}:`)]
-    const guess = DOOR_PERMISSIONS.some((one) => one === permission)
-      ? undefined
-      : (didYouMean(permission, known) ?? didYouMean(`${prefix}:`, known))
+    const guess = isOfDoor(permission) ? undefined : meantBy(permission)
     if (guess !== undefined) {
       findings.warn(path, `'${written}' is no permission that Writ asks for`, `did you mean ${guess}?`)
     }

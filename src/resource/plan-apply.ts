@@ -1,11 +1,13 @@
 // What applying a set of documents would do, decided without doing it. All or nothing: one error, and nothing changes.
 import type { JsonObject } from '../util/json.ts'
+import type { CedarAsks } from './approval-cover.ts'
 import { type CheckSet, checkSet } from './check-set.ts'
 import { type DiffEntry, diffBodies } from './diff.ts'
 import { API_VERSION, type ManifestHead } from './document.ts'
 import { createGovernanceSet } from './governance-set.ts'
 import { type Declared, type Manifest, resolveManifest } from './kinds.ts'
 import { type ManifestDocument, readManifestValue } from './manifest.ts'
+import { madeFrom } from './mcp-tool.ts'
 import { type Finding, type Path, type Problem, toProblem } from './problem.ts'
 import type { ResolveOptions } from './resolve-tool.ts'
 import type { ResolvedTool } from './resolved-tool.ts'
@@ -41,6 +43,8 @@ export interface PlanApplyOptions extends ResolveOptions {
   readonly natives?: readonly ResolvedTool[]
   /** Looks at all that would govern the namespace: Cedar is checked there. */
   readonly check?: CheckSet
+  /** Which Cedar texts can ask for approval of an operation. Without it none is taken to. */
+  readonly asks?: CedarAsks
   /** What else the namespace has is not known: what is not among the documents may be there. */
   readonly partial?: boolean
 }
@@ -110,8 +114,13 @@ export function planApply(
     const row = existing.find(
       (one) => one.namespace === own && one.kind === kind && one.name === name && one.version === version,
     )
+    const maker = kind === 'Tool' ? makerOf(existing, own, name) : undefined
+    if (maker !== undefined) {
+      const fix = `use another name, or label the tool on that server`
+      refuse(['metadata', 'name'], `${name} was made from the McpServer ${maker}`, fix)
+    }
     checkExpectation(document.manifest, row, refuse)
-    if (row !== undefined && declared.kind === 'Tool' && manifest.kind === 'Tool')
+    if (maker === undefined && row !== undefined && declared.kind === 'Tool' && manifest.kind === 'Tool')
       checkSameMeaning(row, declared.resolved, manifest, options, refuse)
     const body = manifest as unknown as JsonObject
     const fields = diffBodies(row?.body, body)
@@ -129,6 +138,13 @@ export function planApply(
   const failed = problems.some((problem) => problem.severity === 'error')
   const tools = declared.flatMap((one) => (one.kind === 'Tool' ? [one.resolved] : []))
   return { namespace, changes: failed ? [] : changes, diff, tools, problems }
+}
+
+/** The MCP server that a name belongs to, whatever the version. */
+function makerOf(existing: readonly AppliedResource[], namespace: string, name: string): string | undefined {
+  return existing
+    .filter((row) => row.namespace === namespace && row.kind === 'Tool' && row.name === name)
+    .flatMap((row) => madeFrom(row.body)?.server ?? [])[0]
 }
 
 /** What the set leaves as it is. By the rules of a laptop: what was accepted once is not judged again. */
@@ -149,7 +165,8 @@ function rest(
     .filter((row) => row.namespace === namespace && !replaced(row))
     .flatMap((row) => {
       const [kept] = readManifestValue(row.body, row.name).documents
-      const one = kept && resolveManifest(kept.manifest, { ...options, profile: 'local' }).declared
+      const one =
+        kept && resolveManifest(kept.manifest, { ...options, profile: 'local', generated: true }).declared
       return one === undefined ? [] : [one]
     })
 }

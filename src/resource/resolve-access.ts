@@ -1,15 +1,13 @@
 // Who may call a tool, with which credential, where its data may go, and what stands around it.
 
 import { isBuilt } from './check-type.ts'
-import { allowsUrl, parseAllowedOrigin } from './net-allowlist.ts'
+import { REMOTE_TYPES } from './egress-rule.ts'
 import type { Path } from './problem.ts'
 import type { ResolveContext } from './resolve-context.ts'
 import type { IsolationMode, ResolvedTool } from './resolved-tool.ts'
+import { readSecretRef } from './secret-ref.ts'
 
 const CAPABILITY = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)+$/
-/** name, name:key, namespace/name, namespace/name:key */
-const SECRET_REF =
-  /^(?:([a-z0-9][a-z0-9._-]{0,127})\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?::[A-Za-z0-9._-]{1,128})?$/
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
 export function resolveCapabilities({ spec, findings }: ResolveContext): string[] {
@@ -23,25 +21,35 @@ export function resolveCapabilities({ spec, findings }: ResolveContext): string[
   return [...new Set(labels)]
 }
 
-/** Local code is never without a boundary by default; what runs elsewhere needs none here, whatever its risk. */
 export function resolveIsolation(context: ResolveContext): IsolationMode {
   const { spec, type } = context
-  const risk = spec.risk_level ?? 'low'
-  const declared = spec.runtime?.isolation_mode
-  const mode = declared ?? (type === 'cli' ? 'container' : type === 'wasm' ? wasmDefault(risk) : 'none')
-  if (mode !== 'none' && isBuilt(type)) {
+  const mode = isolationOf(context)
+  // Whether an MCP server runs elsewhere is for its transport to see: of one that does not, sandboxed is refused there.
+  const strict = mode === 'sandboxed' && (REMOTE_TYPES.has(type) || type === 'mcp')
+  if (mode !== 'none' && !strict && isBuilt(type)) {
     context.refuseCalls(
       ['spec', 'runtime', 'isolation_mode'],
       `isolation ${mode} is not built`,
-      'remove it: no code of the tool runs here',
+      type === 'cli' || spec.runtime?.isolation_mode === undefined
+        ? 'declare none'
+        : 'remove it, or use sandboxed',
       'isolation-unavailable',
     )
   }
   return mode
 }
 
-function wasmDefault(risk: string): IsolationMode {
-  return risk === 'high' || risk === 'critical' ? 'sandboxed' : 'wasm'
+/**
+ * Local code is never without a boundary by default. What runs elsewhere needs none here; from high risk on it is held to
+ * its own endpoint (seed 002).
+ */
+export function isolationOf({ spec, type }: Pick<ResolveContext, 'spec' | 'type'>): IsolationMode {
+  const declared = spec.runtime?.isolation_mode
+  if (declared !== undefined) return declared
+  const risky = spec.risk_level === 'high' || spec.risk_level === 'critical'
+  if (type === 'cli') return 'container'
+  if (type === 'wasm') return risky ? 'sandboxed' : 'wasm'
+  return risky && (REMOTE_TYPES.has(type) || type === 'mcp') ? 'sandboxed' : 'none'
 }
 
 /** S50: code from elsewhere does not run next to the runtime, except on a laptop that was told so. */
@@ -87,7 +95,7 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
       'is missing: profile oauth2_client_credentials needs one',
       'add tokenURL: https://...',
     )
-  } else if (tokenURL !== undefined && !isTokenUrl(tokenURL)) {
+  } else if (tokenURL !== undefined && !isTokenUrl(tokenURL, context.options.profile)) {
     findings.error(at('tokenURL'), 'must be an https URL without user name', 'correct it')
   }
   if (headerName !== undefined && profile !== 'api_key_header') {
@@ -96,8 +104,8 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
   if (tokenURL !== undefined && profile !== 'oauth2_client_credentials') {
     findings.warn(at('tokenURL'), `is not used by profile ${profile}`, 'remove it')
   }
-  if (type !== 'cli') {
-    const why = 'credentials are not built, and nothing is sent without the declared one'
+  if (type === 'native' || type === 'wasm') {
+    const why = `nothing can be presented to a tool of type ${type}, and nothing is sent without the declared credential`
     context.refuseCalls(['spec', 'auth'], why, 'remove auth, if the tool needs none', 'secret-missing')
   }
   return {
@@ -109,62 +117,26 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
   }
 }
 
-function checkSecretRef({ manifest, findings }: ResolveContext, ref: string, path: Path): void {
-  const match = SECRET_REF.exec(ref)
-  const namespace = manifest.metadata.namespace ?? 'default'
-  if (match === null)
+export function checkSecretRef({ manifest, findings }: ResolveContext, text: string, path: Path): void {
+  const own = manifest.metadata.namespace ?? 'default'
+  const ref = readSecretRef(text, own)
+  if (ref === undefined)
     findings.error(path, 'is no reference to a secret', 'write the name of a secret, or NAME:KEY')
-  else if (match[1] !== undefined && match[1] !== namespace) {
-    findings.error(
+  else if (ref.namespace !== own) {
+    findings.warn(
       path,
-      `refers to the namespace '${match[1]}'`,
-      `use a secret of the namespace '${namespace}'`,
+      `refers to the namespace '${ref.namespace}'`,
+      `have that secret shared with '${own}' (its spec.share_with), or use one of '${own}'`,
     )
   }
 }
 
-function isTokenUrl(text: string): boolean {
+/** What is shown there is the secret itself, so it goes over TLS, or stays on a laptop. */
+function isTokenUrl(text: string, profile: ResolveContext['options']['profile']): boolean {
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '') return false
-  return url.protocol === 'https:'
+  if (url.protocol === 'https:') return true
+  return url.protocol === 'http:' && profile === 'local' && LOOPBACK.test(url.hostname)
 }
 
-/**
- * Where the tool's data may go. For http and external the endpoint is the only place that is ever contacted (no redirect
- * is followed), so the list holds when it covers the endpoint; any other type needs a boundary that is not built.
- */
-export function resolveNetAllowlist(context: ResolveContext): string[] {
-  const { spec, findings, type } = context
-  const own = spec.egress?.allow
-  const granted = spec.grants?.net_allowlist
-  if (own !== undefined && granted !== undefined) {
-    findings.error(
-      ['spec', 'grants', 'net_allowlist'],
-      'says the same as spec.egress.allow',
-      'keep one of the two',
-    )
-  }
-  const list = own ?? granted
-  if (list === undefined) return []
-  const path: Path = own === undefined ? ['spec', 'grants', 'net_allowlist'] : ['spec', 'egress', 'allow']
-  for (const [index, entry] of list.entries()) {
-    if (parseAllowedOrigin(entry) === undefined) {
-      const fix = 'write it such as https://api.example.com or https://*.example.com, without a path'
-      findings.error([...path, index], `'${entry}' is no origin`, fix)
-    }
-  }
-  if (type !== 'http' && type !== 'external') {
-    const why = `where a tool of type ${type} connects to cannot be held to a list by this build`
-    context.refuseCalls(path, why, 'remove the list')
-    return [...list]
-  }
-  const url = spec.endpoint === undefined ? null : URL.parse(spec.endpoint)
-  if (url !== null && !allowsUrl(list, url)) {
-    findings.error(
-      path,
-      'does not cover the endpoint, so the tool could never be called',
-      `add ${url.origin}`,
-    )
-  }
-  return [...list]
-}
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

@@ -16,6 +16,8 @@ export interface ResolveOptions {
   readonly native?: boolean
   /** Made from an McpServer, where type mcp is no mistake (S46). */
   readonly generated?: boolean
+  /** Commands that may run on this host: what `cli_allow` lists. @default none */
+  readonly hostCommands?: readonly string[]
 }
 
 export type Unenforced = ResolvedTool['unenforced'][number]

@@ -212,13 +212,14 @@ function keyedOf(
   path: Path,
 ): EffectRule['keyed'] {
   if (typeof idempotency !== 'object') return undefined
-  const { header = KEY_HEADER, retention } = idempotency.keyed
+  const { header = KEY_HEADER, retention, scope } = idempotency.keyed
   const at = [...path, 'idempotency', 'keyed']
   if (!HEADER_NAME.test(header) || RESERVED_HEADERS.has(header.toLowerCase())) {
     context.findings.error([...at, 'header'], `'${header}' cannot carry a key`, `use ${KEY_HEADER}`)
   }
   const retentionMs = context.duration([...at, 'retention'], retention, MEMORY_BOUNDS)
-  return retentionMs === undefined ? undefined : { header, retentionMs }
+  if (retentionMs === undefined) return undefined
+  return { header, retentionMs, ...(scope === 'tool' ? { scope } : {}) }
 }
 
 function identityOf(

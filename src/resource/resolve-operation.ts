@@ -26,6 +26,13 @@ const TIMEOUT_MS = 30_000
 const MAX_BACKOFF_MS = 30_000
 const MAX_ATTEMPTS = 100
 
+/** S46: nobody has said yet what it does. The comparison cannot be made with any input, and so it always asks. */
+const UNLABELLED: ApprovalTrigger = Object.freeze({
+  field: '',
+  op: 'in',
+  reason: 'nobody has labelled this MCP tool yet: what it does is not known',
+})
+
 export function resolveOperations(context: ResolveContext): Record<string, ResolvedOperation> {
   const { spec } = context
   const shared = resolveShared(context)
@@ -125,6 +132,7 @@ function resolveOperation(
     ...(timeoutMaxMs === undefined ? {} : { timeoutMaxMs }),
     retry: resolveRetry(context, operation.retry, [...at, 'retry'], shared.retry),
     approvalTriggers: [
+      ...(spec.mcp !== undefined && spec.mcp.labelled !== true ? [UNLABELLED] : []),
       ...resolveTriggers(context, spec.approval_triggers, ['spec', 'approval_triggers'], inputSchema),
       ...resolveTriggers(context, operation.approval_triggers, [...at, 'approval_triggers'], inputSchema),
     ],

@@ -225,7 +225,8 @@ function warnOfEffect(
     blockedTools,
     budgets,
     transforms,
-  }: Pick<ResolvedPolicy, 'rules' | 'blockedTools' | 'budgets' | 'transforms'>,
+    targetTools,
+  }: Pick<ResolvedPolicy, 'rules' | 'blockedTools' | 'budgets' | 'transforms' | 'targetTools'>,
 ): void {
   const { escalate_to: escalateTo, cedar } = spec
   if (escalateTo !== undefined && !isName(escalateTo))
@@ -250,4 +251,20 @@ function warnOfEffect(
     const message = 'blocks every tool that is or will be there, for whom the policy is about'
     findings.warn(['spec', 'blocked_tools', all], message, 'name those that are meant')
   }
+  const denying = isEvery(targetTools) ? rules.findIndex(deniesAll) : -1
+  if (denying !== -1) {
+    const message = 'denies every call of every tool, for whom the policy is about'
+    findings.warn(
+      ['spec', 'rules', denying],
+      message,
+      'name tools, or add when; to stop all, use writ freeze',
+    )
+  }
+}
+
+const isEvery = (patterns: readonly string[]) => patterns.length === 0 || patterns.includes('*')
+
+function deniesAll({ decision, tools, operations, operationClasses, riskLevels, when }: PolicyRule): boolean {
+  const limits = [operations, operationClasses, riskLevels, when]
+  return decision === 'deny' && isEvery(tools) && limits.every((limit) => limit.length === 0)
 }

@@ -6,15 +6,17 @@ import { freeze } from './kind.ts'
 import { checkMetadata, isName } from './name.ts'
 import { type Finding, formatPath, type Path } from './problem.ts'
 import { MEGABYTE, parseRate, parseSize } from './quantity.ts'
+import { checkCodeExecution, resolveAuth, resolveCapabilities, resolveIsolation } from './resolve-access.ts'
+import { resolveCli } from './resolve-cli.ts'
 import {
-  checkCodeExecution,
-  resolveAuth,
-  resolveCapabilities,
-  resolveIsolation,
-  resolveNetAllowlist,
-} from './resolve-access.ts'
-import { createResolveContext, type ResolveContext, type ResolveOptions } from './resolve-context.ts'
+  createResolveContext,
+  PAUSE_BOUNDS,
+  type ResolveContext,
+  type ResolveOptions,
+} from './resolve-context.ts'
 import { resolveField } from './resolve-effect.ts'
+import { resolveEgress } from './resolve-egress.ts'
+import { resolveHttp } from './resolve-http.ts'
 import { resolveOperations } from './resolve-operation.ts'
 import type { ResolvedOperation, ResolvedTool } from './resolved-tool.ts'
 import type { ToolManifest } from './tool.ts'
@@ -40,8 +42,10 @@ export function resolveTool(manifest: ToolManifest, options: ResolveOptions): To
   const { spec, type } = context
   checkNames(context)
   const isolation = resolveIsolation(context)
-  checkType(context, isolation)
+  checkType(context)
+  const cli = resolveCli(context, isolation)
   const auth = resolveAuth(context)
+  const http = resolveHttp(context)
   const operations = resolveOperations(context)
   checkCodeExecution(context, { operations, isolation })
   const deprecation = resolveDeprecation(context)
@@ -64,7 +68,15 @@ export function resolveTool(manifest: ToolManifest, options: ResolveOptions): To
     dataClassification,
     isolation,
     ...(auth === undefined ? {} : { auth }),
-    netAllowlist: resolveNetAllowlist(context),
+    ...resolveEgress(context, isolation),
+    ...(http === undefined ? {} : { http }),
+    ...(cli === undefined ? {} : { cli }),
+    ...resolveWebhook(context),
+    ...(spec.grpc?.plaintext === true ? { grpc: { plaintext: true as const } } : {}),
+    ...(spec.mcp_server_ref === undefined || spec.mcp_tool_name === undefined
+      ? {}
+      : { mcp: { server: spec.mcp_server_ref, tool: spec.mcp_tool_name } }),
+    ...withheldOf(manifest),
     limits: resolveLimits(context),
     auditStrict: spec.audit === 'strict' || (spec.audit === undefined && confidential),
     auditFields: resolveAuditFields(context, operations),
@@ -110,6 +122,25 @@ function checkNames({ manifest, spec, findings }: ResolveContext): void {
   }
 }
 
+function resolveWebhook(context: ResolveContext): Pick<ResolvedTool, 'webhook'> {
+  const path: Path = ['spec', 'webhook', 'poll']
+  const pollMs = context.duration(path, context.spec.webhook?.poll, { ...PAUSE_BOUNDS, min: 1 })
+  return pollMs === undefined ? {} : { webhook: { pollMs } }
+}
+
+function withheldOf({ metadata: { name }, spec }: ToolManifest): Pick<ResolvedTool, 'withheld'> {
+  const { mcp_server_ref: server, mcp } = spec
+  if (mcp?.offered !== undefined) {
+    const why = `the server ${server} has changed the definition of ${name} since it was taken on`
+    const fix = `See 'writ tool diff ${name}', and take it on with 'writ tool accept ${name}'.`
+    return { withheld: { code: 'quarantined', why, fix } }
+  }
+  if (mcp?.gone !== true) return {}
+  const why = `the server ${server} no longer offers ${name}`
+  const fix = `See 'writ describe mcp-server ${server}'. It can be called again once the server offers it.`
+  return { withheld: { code: 'gone', why, fix } }
+}
+
 function resolveLimits(context: ResolveContext): ResolvedTool['limits'] {
   const { memory, concurrency, rate } = context.spec.limits ?? {}
   const path = (name: string): Path => ['spec', 'limits', name]
@@ -121,7 +152,8 @@ function resolveLimits(context: ResolveContext): ResolvedTool['limits'] {
       'write it such as 512Mi; a bare number is in MB',
     )
   } else if (memory !== undefined) {
-    const why = 'the memory of a tool that runs elsewhere cannot be bounded'
+    const where = context.type === 'cli' ? 'on this machine' : 'elsewhere'
+    const why = `the memory of a tool that runs ${where} cannot be bounded`
     context.refuseCalls(path('memory'), why, 'remove it')
   }
   const parsedRate = rate === undefined ? undefined : parseRate(rate)
@@ -231,7 +263,7 @@ function checkArtifact({ spec, options, findings }: ResolveContext): string | un
 function warnOfUnused({ spec, findings, type }: ResolveContext): void {
   if (spec.health !== undefined) findings.warn(['spec', 'health'], 'is kept, but not polled by this build')
   if (spec.slo !== undefined) findings.warn(['spec', 'slo'], 'is kept, but not measured by this build')
-  for (const name of ['fs', 'env'] as const) {
+  for (const name of type === 'cli' ? [] : (['fs', 'env'] as const)) {
     if ((spec.grants?.[name]?.length ?? 0) > 0) {
       findings.warn(
         ['spec', 'grants', name],

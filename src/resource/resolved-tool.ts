@@ -2,7 +2,9 @@
 import type { DialectName, Jitter } from '../contract/call.ts'
 import type { EffectRule } from '../contract/effect.ts'
 import type { FailureId } from '../contract/failures.ts'
+import type { Reach } from '../util/address-class.ts'
 import type { Json, JsonObject } from '../util/json.ts'
+import type { ResolvedCli } from './resolved-cli.ts'
 import type { ApprovalRule } from './resolved-governance.ts'
 
 /** The seven types of seed 002, and `native`, which only `defineTool` makes (S55). */
@@ -25,7 +27,19 @@ export type DataClassification = (typeof DATA_CLASSIFICATIONS)[number]
 export const AUTH_PROFILES = ['bearer', 'api_key_header', 'basic', 'oauth2_client_credentials'] as const
 export type AuthProfile = (typeof AUTH_PROFILES)[number]
 
-export const COMPARISONS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'not_in', 'exists'] as const
+export const COMPARISONS = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'not_in',
+  'in_domain',
+  'not_in_domain',
+  'exists',
+] as const
 export type Comparison = (typeof COMPARISONS)[number]
 
 /** A literal comparison on the input that makes a call wait for approval. */
@@ -89,7 +103,26 @@ export interface ResolvedTool {
     readonly tokenURL?: string
     readonly scopes: readonly string[]
   }
+  /** Empty: the origin of the endpoint alone. */
   readonly netAllowlist: readonly string[]
+  /** How far in its addresses may lie; judged on what is dialled. */
+  readonly reach: Reach
+  /** For type http, where declared. */
+  readonly http?: {
+    readonly method: string
+    readonly contentType: string
+    readonly maxRedirects: number
+  }
+  /** For type webhook-callback, where declared: how often the end is asked for. */
+  readonly webhook?: { readonly pollMs: number }
+  /** Without TLS, by choice. */
+  readonly grpc?: { readonly plaintext: true }
+  /** For type cli: the program, and how it is started. */
+  readonly cli?: ResolvedCli
+  /** For type mcp: the server, and its own name for the tool. */
+  readonly mcp?: { readonly server: string; readonly tool: string }
+  /** No call is made, whoever asks: its server changed it, or no longer has it. */
+  readonly withheld?: { readonly code: 'quarantined' | 'gone'; readonly why: string; readonly fix: string }
   readonly limits: {
     readonly memoryMb?: number
     readonly concurrency?: number

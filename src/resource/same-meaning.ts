@@ -20,7 +20,7 @@ export function checkSameMeaning(
   const [kept] = readManifestValue(row.body, row.name).documents
   // By the rules of a laptop: what was accepted once is compared, not judged again.
   const before = isOfKind(kept, 'Tool')
-    ? resolveTool(kept.manifest, { ...options, profile: 'local' }).tool
+    ? resolveTool(kept.manifest, { ...options, profile: 'local', generated: true }).tool
     : undefined
   if (before === undefined) {
     if (row.digest !== tool.digest) {

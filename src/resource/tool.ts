@@ -34,6 +34,7 @@ const Rate = Type.Union(
   [Type.String(), Type.Object({ max: Type.Integer({ minimum: 1 }), per: Duration }, closed)],
   {
     expected: 'a rate such as 10/s or 100/m, or {max, per}',
+    notation: 'rate',
   },
 )
 
@@ -103,6 +104,20 @@ const Auth = Type.Object(
   closed,
 )
 
+/** Of a tool that was made from an McpServer: which definition of it was taken on, and what the server says by now. */
+const McpPinSchema = Type.Object(
+  {
+    pin: Type.Integer({ minimum: 1 }),
+    digest: Type.String(),
+    labelled: Type.Optional(Type.Boolean()),
+    title: Type.Optional(Type.String()),
+    annotations: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })),
+    gone: Type.Optional(Type.Boolean()),
+    offered: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })),
+  },
+  closed,
+)
+
 const Spec = Type.Object(
   {
     type: Type.Optional(Type.Enum(TOOL_TYPES)),
@@ -138,6 +153,7 @@ const Spec = Type.Object(
     wasm: Type.Optional(WasmSchema),
     mcp_server_ref: Type.Optional(Type.String({ minLength: 1 })),
     mcp_tool_name: Type.Optional(Type.String({ minLength: 1 })),
+    mcp: Type.Optional(McpPinSchema),
     webhook: Type.Optional(Type.Object({ poll: Type.Optional(Duration) }, closed)),
     grpc: Type.Optional(Type.Object({ plaintext: Type.Optional(Type.Boolean()) }, closed)),
     http: Type.Optional(
@@ -157,7 +173,12 @@ const Spec = Type.Object(
     approval_triggers: Type.Optional(Triggers),
     approval: Type.Optional(ApprovalSchema),
     approval_waiver: Type.Optional(Type.String({ minLength: 1 })),
-    egress: Type.Optional(Type.Object({ allow: Type.Optional(Names) }, closed)),
+    egress: Type.Optional(
+      Type.Object(
+        { allow: Type.Optional(Names), private: Type.Optional(Type.String({ minLength: 1 })) },
+        closed,
+      ),
+    ),
     grants: Type.Optional(
       Type.Object(
         { fs: Type.Optional(Names), net_allowlist: Type.Optional(Names), env: Type.Optional(Names) },

@@ -88,10 +88,18 @@ function isEmpty(node: SourceNode): boolean {
   return node.kind === 'scalar' && node.value === null
 }
 
+/** In place of what the parser says. */
+const TEXT_WORDS: Record<string, string> = {
+  // It ran out of stack: its words speak of itself.
+  RESOURCE_EXHAUSTION: `nests deeper than ${MAX_DEPTH} levels`,
+  // It repeats the tag: text that begins with a `!` may be a password that nobody quoted.
+  TAG_RESOLVE_FAILED: 'unresolved tag',
+}
+
 const TEXT_FIXES: Record<string, string> = {
   TAB_AS_INDENT: 'indent with spaces',
   BAD_INDENT: 'line the entries of one block up in one column',
-  TAG_RESOLVE_FAILED: 'write the value without its tag',
+  TAG_RESOLVE_FAILED: 'write the value without its tag, or quote the text',
   MISSING_CHAR: 'close what was opened, or quote the text',
   UNEXPECTED_TOKEN: 'quote the text',
   BAD_SCALAR_START: 'quote the text',
@@ -113,9 +121,9 @@ function createReader(place: (offset: number) => Position, text: string) {
   }
 
   function refuseText(offset: number, code: string, message: string): void {
-    // The parser ran out of stack: its words speak of itself.
-    const words =
-      code === 'RESOURCE_EXHAUSTION' ? `nests deeper than ${MAX_DEPTH} levels` : decapitalize(message)
+    // Behind a colon the parser repeats what it found: text that begins with `|`, `>` or `}` may be a password, too.
+    const said = code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message
+    const words = TEXT_WORDS[code] ?? decapitalize(said)
     refuse(place(offset), [], words, TEXT_FIXES[code])
   }
 
@@ -186,7 +194,8 @@ function createReader(place: (offset: number) => Position, text: string) {
         refuse(
           at,
           path,
-          `refers to the anchor '${alias.source}', which is not defined before it`,
+          // Its name is not repeated: text that begins with a `*` may be a password that nobody quoted.
+          'refers to an anchor that is not defined before it',
           'define it, or quote the text',
         )
         return undefined
@@ -221,7 +230,8 @@ function createReader(place: (offset: number) => Position, text: string) {
       refuse(
         at,
         path,
-        `is the number ${source ?? value}, which cannot be kept exactly`,
+        // Not repeated: a password may be all digits, and nobody quoted it.
+        'is a number that cannot be kept exactly',
         'use a smaller number, or quote it',
       )
     }

@@ -38,7 +38,7 @@ export function applyRoutes(edge: Edge): readonly Route[] {
         operationId: 'apply',
         summary: 'Apply manifests',
         description:
-          'YAML of one or more documents, or JSON. Either everything is written or nothing. Needs `resource:write` for tools, `governance:write` for what governs them.',
+          'YAML of one or more documents, or JSON. Either everything is written or nothing. Needs `resource:write` for tools, `governance:write` for what governs them, `secret:write` for secrets, `mcp:write` for MCP servers.',
         tags: ['resources'],
         parameters: [
           parameter('query', 'dry_run', 'Shows what would change and writes nothing.', {

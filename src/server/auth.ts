@@ -16,8 +16,11 @@ export type Holds = (caller: Caller) => Held
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 const CHALLENGE = 'Bearer realm="writ"'
 
+/** What a request says of who asks, and where. */
+export type Asking = Pick<FastifyRequest, 'headers' | 'query'>
+
 export async function authenticateRequest(
-  request: FastifyRequest,
+  request: Asking,
   authenticate: Authenticate,
   metrics: Pick<ServerMetrics, 'tokenRefused'>,
 ): Promise<Caller> {
@@ -65,7 +68,7 @@ function undecided(): Refusal {
 }
 
 /** The namespace that a request names beside its body. */
-export function askedNamespace(request: FastifyRequest): string | undefined {
+export function askedNamespace(request: Asking): string | undefined {
   const header = request.headers['writ-namespace']
   const { namespace: query } = request.query as Readonly<Record<string, unknown>>
   const asked = header ?? query

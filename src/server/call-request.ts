@@ -1,4 +1,5 @@
-// From a request to a call: strict JSON, the dialect from its shape, and what HTTP headers add to it.
+// From a request to a call: strict JSON, the dialect from its shape, and what headers add to it.
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Call, Trace } from '../contract/call.ts'
 import type { RefusedCall } from '../contract/dialect/dialect.ts'
@@ -22,13 +23,33 @@ export type CallRequest =
       readonly fix?: string
     }
 
+/** A call as it came in, over whatever protocol. */
+export interface IncomingCall {
+  readonly headers: IncomingHttpHeaders
+  /** Every Idempotency-Key header, each by itself. */
+  readonly keys: readonly string[] | undefined
+  /** Throws a `Refusal` where it cannot be read. */
+  readonly body: () => Promise<Buffer>
+}
+
+export function httpCall(edge: Pick<Edge, 'bodyLimit'>, request: FastifyRequest): IncomingCall {
+  return {
+    headers: request.headers,
+    keys: request.raw.headersDistinct['idempotency-key'],
+    body: () => readBody(request, 'json', edge.bodyLimit),
+  }
+}
+
 /** Never throws for anything a caller can send: every refusal is kept on record (S8). */
-export async function readCallRequest(edge: Edge, request: FastifyRequest): Promise<CallRequest> {
+export async function readCallRequest(
+  edge: Pick<Edge, 'runtime'>,
+  { headers, keys, body: readText }: IncomingCall,
+): Promise<CallRequest> {
   const { mint, dialects } = edge.runtime
-  const header = readTraceparent(request.headers.traceparent)
+  const header = readTraceparent(headers.traceparent)
   let body: Json
   try {
-    body = parseBody(await readBody(request, 'json', edge.bodyLimit))
+    body = parseBody(await readText())
   } catch (error) {
     if (error instanceof Refusal) return refuse(error.options, header, mint)
     throw error
@@ -36,9 +57,9 @@ export async function readCallRequest(edge: Edge, request: FastifyRequest): Prom
   const decoded = dialects.decode(body, mint)
   const trace = header !== undefined && !hasTrace(body) ? { trace: header } : undefined
   if (!decoded.ok) return { ...decoded, call: { ...decoded.call, ...trace } }
-  const key = readKey(request.raw.headersDistinct['idempotency-key'], decoded.call.key)
+  const key = readKey(keys, decoded.call.key)
   if (!key.ok) return refuseCall(key.refusal, { ...decoded.call, ...trace })
-  const callback = request.headers['writ-callback']
+  const callback = headers['writ-callback']
   if (trace === undefined && key.key === undefined && callback === undefined) return decoded
   return {
     ok: true,

@@ -2,16 +2,15 @@
 import type { FastifyReply } from 'fastify'
 import { type Answer, OPEN_STATES, OUTCOMES } from '../contract/answer.ts'
 import type { CallRecord, DialectName } from '../contract/call.ts'
-import type { Caller } from '../contract/caller.ts'
 import { encodeCallResource } from '../contract/dialect/call-resource.ts'
 import { encodeAnswer } from '../contract/dialect/encode-answer.ts'
 import { httpStatusOf } from '../contract/projection.ts'
-import { isNamespace } from '../resource/name.ts'
 import { StoreUnavailable } from '../runtime.ts'
 import type { CallerDoor, CallHandle } from '../runtime-api.ts'
 import { isUuid } from '../util/uuid.ts'
-import { askedNamespace, refuseNamespace } from './auth.ts'
-import { readCallRequest } from './call-request.ts'
+import { askedNamespace } from './auth.ts'
+import { inNamespaceOf, refuseTwoNamespaces } from './call-namespace.ts'
+import { httpCall, readCallRequest } from './call-request.ts'
 import { decodeCursor, pageOf } from './cursor.ts'
 import type { CallerExchange, Edge, Route } from './edge.ts'
 import { answers, CALL_REQUEST_BODY, json, parameter, REFUSALS, ref } from './openapi-parts.ts'
@@ -32,7 +31,7 @@ export function callRoutes(edge: Edge): readonly Route[] {
 
   async function start({ request, reply, caller }: CallerExchange): Promise<void> {
     const prefer = readPrefer(request.headers.prefer)
-    const asked = await readCallRequest(edge, request)
+    const asked = await readCallRequest(edge, httpCall(edge, request))
     refuseTwoNamespaces(asked.call, askedNamespace(request))
     const door = runtime.as(inNamespaceOf(asked.call, caller))
     const { dialect } = asked.call
@@ -300,20 +299,4 @@ function sendAnswer(
   if (answer.failure !== undefined) setRetryAfter(reply, retryAfterOf(answer.failure))
   setCommitBy(reply, answer.commitBy)
   sendJson(reply, shown.status ?? httpStatusOf(answer), withFix(encodeAnswer(dialect, answer), shown.fix))
-}
-
-/** The admin may name the namespace in the body, too; a call is found again where it ran. */
-function inNamespaceOf(call: { readonly namespace?: string }, caller: Caller): Caller {
-  const { namespace } = call
-  return caller.admin && namespace !== undefined && isNamespace(namespace) ? { ...caller, namespace } : caller
-}
-
-/** What the header or the query says and what the body says must be one namespace; neither wins silently. */
-function refuseTwoNamespaces(call: { readonly namespace?: string }, asked: string | undefined): void {
-  const { namespace } = call
-  if (asked === undefined || namespace === undefined || asked === namespace) return
-  throw refuseNamespace(
-    'The request and its body name two namespaces.',
-    'Send one of the two, or the same in both.',
-  )
 }

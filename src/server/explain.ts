@@ -3,7 +3,7 @@ import type { Failure } from '../contract/failure.ts'
 import { failureRow } from '../contract/failures.ts'
 import { fixOf } from '../contract/projection.ts'
 import type { JsonObject } from '../util/json.ts'
-import { readCallRequest } from './call-request.ts'
+import { httpCall, readCallRequest } from './call-request.ts'
 import type { Edge, Route } from './edge.ts'
 import { CALL_REQUEST_BODY, json, REFUSALS, ref } from './openapi-parts.ts'
 import { readQuery } from './query.ts'
@@ -19,7 +19,7 @@ export function explainRoutes(edge: Edge): readonly Route[] {
       whileDraining: false,
       async handle({ request, reply, caller }) {
         readQuery(request.query, [])
-        const asked = await readCallRequest(edge, request)
+        const asked = await readCallRequest(edge, httpCall(edge, request))
         if (!asked.ok) {
           const { failure, status, fix } = asked
           throw new Refusal({

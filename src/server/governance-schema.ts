@@ -186,6 +186,9 @@ export const GoverningSchema = Type.Object(
       }),
       { description: 'Rules that were one clause away from matching.' },
     ),
+    near_unchecked: Type.Optional(
+      Type.Integer({ description: 'Cedar policies that were not looked at for `near`: there are too many.' }),
+    ),
     needs: ApprovalSchema.properties.needs,
     narrowed: Type.Array(
       Type.Object({ ...RULE, kind: Type.Enum(['clamp', 'drop', 'dry_run']), field: Type.String() }),

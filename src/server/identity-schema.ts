@@ -21,6 +21,7 @@ export const IDENTITY_SCHEMAS = {
       audience: Type.String(),
       issued_at: TIME,
       expires_at: TIME,
+      warnings: Type.Optional(Type.Array(Type.String(), { description: 'Scopes that may cover nothing.' })),
     },
     { title: 'Token' },
   ),

@@ -7,4 +7,6 @@ export { type OidcConfig, type OidcIssuer, readOidcConfig } from '../identity/oi
 export { createTokenDoor, type TokenDoor, type TokenDoorOptions } from '../identity/token-door.ts'
 export type { Holds } from './auth.ts'
 export type { ServerMetrics } from './edge.ts'
-export { createServer, type Server, type ServerLimits, type ServerOptions } from './server.ts'
+export { createGrpcServer, type GrpcServerOptions } from './grpc.ts'
+export { createServer, type Server, type ServerOptions } from './server.ts'
+export type { ServerLimits } from './server-limits.ts'

@@ -1,9 +1,8 @@
 // Opens the port, and says plainly why where it cannot.
-import type { Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
 
 export async function listen(
-  server: HttpServer,
+  server: NetServer,
   host: string,
   port: number,
 ): Promise<{ readonly url: string }> {

@@ -7,6 +7,8 @@ import type { Json, JsonObject } from '../util/json.ts'
 import { EFFECT_SCHEMAS } from './effect-schema.ts'
 import { GOVERNANCE_SCHEMAS, GoverningSchema } from './governance-schema.ts'
 import { IDENTITY_SCHEMAS } from './identity-schema.ts'
+import { MCP_SCHEMAS } from './mcp-schema.ts'
+import { SECRET_SCHEMAS } from './secret-schema.ts'
 
 /** Shapes that only this API has. */
 const DiffEntrySchema = Type.Object(
@@ -151,6 +153,8 @@ const OWN = {
   ...EFFECT_SCHEMAS,
   ...IDENTITY_SCHEMAS,
   ...GOVERNANCE_SCHEMAS,
+  ...SECRET_SCHEMAS,
+  ...MCP_SCHEMAS,
 } as const
 
 type ComponentName = SchemaName | keyof typeof OWN | `${string}-list`

@@ -43,12 +43,22 @@ export function resourceRoutes(edge: Edge, kind: AnyKind): readonly Route[] {
   const docs = resourceDocs(kind)
   const versionQuery = kind.versioned ? (['version'] as const) : ([] as const)
 
+  /** With what is known of an MCP server beside what was declared. */
+  function resourceOf(row: ResourceRow): JsonObject {
+    const resource = resourceOfRow(row)
+    if (row.kind !== 'McpServer') return resource
+    return {
+      ...resource,
+      status: { ...edge.runtime.mcp.status(row.namespace, row.name), digest: row.digest },
+    }
+  }
+
   async function shown(namespace: string, name?: string): Promise<readonly Shown[]> {
     const rows = await resources.list({ namespace, kind: kind.name, ...(name === undefined ? {} : { name }) })
     const natives =
       kind.name === 'Tool' ? edge.runtime.tools(namespace).filter((tool) => tool.type === 'native') : []
     return sortResources<Shown>([
-      ...rows.map((row) => ({ name: row.name, version: row.version, resource: resourceOfRow(row), row })),
+      ...rows.map((row) => ({ name: row.name, version: row.version, resource: resourceOf(row), row })),
       ...natives
         .filter((tool) => name === undefined || tool.name === name)
         .map((tool) => ({ name: tool.name, version: tool.version, resource: resourceOfNative(tool) })),
@@ -74,7 +84,7 @@ export function resourceRoutes(edge: Edge, kind: AnyKind): readonly Route[] {
     const outcome = await resources.apply([{ text, file: 'body' }], { namespace })
     const [found] = await rowsOf(namespace, name, version)
     if (outcome.ok && found !== undefined) {
-      return send(reply, status, { name, version, resource: resourceOfRow(found), row: found })
+      return send(reply, status, { name, version, resource: resourceOf(found), row: found })
     }
     if ((found?.resourceVersion ?? 0) !== expected) throw conflict(kind, expected, found)
     sendProblems(reply, outcome.diff, placeProblems(document, outcome.problems))

@@ -13,6 +13,7 @@ import { auditRoutes } from './audit.ts'
 import type { Holds } from './auth.ts'
 import { CallerGone } from './body.ts'
 import { callActionRoutes } from './call-actions.ts'
+import { callbackRoutes } from './callbacks.ts'
 import { callRoutes } from './calls.ts'
 import { answerClientError } from './client-error.ts'
 import type { Edge, Route, ServerMetrics } from './edge.ts'
@@ -23,12 +24,15 @@ import { grantRoutes } from './grants.ts'
 import { healthRoutes } from './health.ts'
 import { discardRest } from './linger.ts'
 import { listen } from './listen.ts'
+import { mcpRoutes } from './mcp.ts'
 import { openapiRoute } from './openapi.ts'
 import { Refusal } from './refusal.ts'
 import { SAFE_HEADERS, sendRefusal } from './reply.ts'
 import { resourceRoutes } from './resources.ts'
 import { hostMissing, registerRoutes, routeUnknown, shuttingDown } from './routing.ts'
 import { sagaRoutes } from './sagas.ts'
+import { secretRoutes } from './secrets.ts'
+import { DEFAULT_BODY_LIMIT, DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts'
 import { tokenRoutes } from './tokens.ts'
 import { toolApprovalRoutes } from './tool-approvals.ts'
 import { refusalOf } from './unexpected.ts'
@@ -55,28 +59,6 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>
 }
 
-/** Bounds on what a slow or greedy peer can hold. */
-export interface ServerLimits {
-  /** From the first byte of a request to the end of its headers. @default 10 s */
-  readonly headersTimeoutMs: number
-  /** From the first byte of a request to its last. @default 60 s */
-  readonly requestTimeoutMs: number
-  /** How long an idle connection is kept. @default 30 s */
-  readonly keepAliveTimeoutMs: number
-  /** How long a request that was answered early may go on sending. @default 5 s */
-  readonly lingerMs: number
-  /** Connections at once; more are closed unanswered. @default 4096 */
-  readonly maxConnections: number
-}
-
-const DEFAULT_LIMITS: ServerLimits = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveTimeoutMs: 30_000,
-  lingerMs: 5000,
-  maxConnections: 4096,
-}
-const DEFAULT_BODY_LIMIT = 4 * 1024 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const MAX_PARAM_LENGTH = 2048
 
@@ -183,9 +165,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const routes: readonly Route[] = [
     ...callRoutes(edge),
     ...callActionRoutes(edge),
+    ...callbackRoutes(edge),
     ...entryRoutes(edge),
     ...sagaRoutes(edge),
     ...KINDS.flatMap((kind) => resourceRoutes(edge, kind)),
+    ...secretRoutes(edge),
+    ...mcpRoutes(edge),
     ...verifyRoutes(edge),
     ...applyRoutes(edge),
     ...explainRoutes(edge),

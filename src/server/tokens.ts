@@ -6,6 +6,8 @@ import { isActor, isAgentPattern, isRole, isScope, MAX_LISTED } from '../identit
 import { KeysUnwritable } from '../identity/key-file.ts'
 import type { IssuedToken, TokenDoor } from '../identity/token-door.ts'
 import { TTL_DEFAULT_MS, TTL_MAX_MS, TTL_MIN_MS } from '../identity/token-time.ts'
+import { checkPermission, doubtfulScope, normalPermission } from '../resource/permission.ts'
+import { createFindings } from '../resource/problem.ts'
 import { parseDuration } from '../util/duration.ts'
 import type { JsonObject, Violation } from '../util/json.ts'
 import type { Edge, Route } from './edge.ts'
@@ -47,7 +49,7 @@ export function tokenRoutes(edge: Edge): readonly Route[] {
     ...unfit('/actor', [body.actor], isActor, 'is no name without spaces, or a reserved one'),
     ...unfit('/system', defined1(body.system), isActor, 'is no name without spaces'),
     ...unfit('/roles', body.roles ?? [], isRole, 'is no name of a role'),
-    ...unfit('/scopes', body.scopes ?? [], isScope, 'is no permission'),
+    ...scopeViolations(body.scopes ?? []),
     ...unfit('/agents', body.agents ?? [], isAgentPattern, 'is no name, nor the beginning of one and *'),
     ...ttlViolations(body.ttl),
   ])
@@ -64,10 +66,11 @@ export function tokenRoutes(edge: Edge): readonly Route[] {
       whileDraining: false,
       async handle({ request, reply, caller }) {
         readQuery(request.query, [])
-        const { ttl, kind = 'agent', roles = [], ...asked } = await issueBody.read(request)
+        const { ttl, kind = 'agent', roles = [], scopes, ...asked } = await issueBody.read(request)
         const ttlMs = ttl === undefined ? TTL_DEFAULT_MS : (parseDuration(ttl) ?? TTL_DEFAULT_MS)
         const result = await door(edge).issue(caller, {
           ...defined(asked),
+          ...(scopes === undefined ? {} : { scopes: scopes.map(normalPermission) }),
           actor: asked.actor,
           kind,
           roles,
@@ -81,7 +84,14 @@ export function tokenRoutes(edge: Edge): readonly Route[] {
             details: { missing: result.missing },
           })
         }
-        sendJson(reply, 201, encodeToken(result.issued))
+        sendJson(
+          reply,
+          201,
+          encodeToken(
+            result.issued,
+            scopes?.flatMap((one) => doubtfulScope(one) ?? []),
+          ),
+        )
       },
       doc: {
         operationId: 'issueToken',
@@ -214,13 +224,31 @@ function unfit(
   return [{ path: path === '/actor' || path === '/system' ? path : `${path}/${bad}`, message }]
 }
 
+/** As a role would be refused that has such a permission. */
+function scopeViolations(scopes: readonly string[]): readonly Violation[] {
+  const unreadable = unfit(
+    '/scopes',
+    scopes,
+    isScope,
+    'is no permission: write it such as tool:weather:invoke',
+  )
+  if (unreadable.length > 0) return unreadable
+  return scopes.flatMap((scope, index) => {
+    const findings = createFindings()
+    checkPermission(findings, scope, [])
+    return findings.all
+      .filter(({ severity }) => severity === 'error')
+      .map(({ message, fix }) => ({ path: `/scopes/${index}`, message: `${message}: ${fix}` }))
+  })
+}
+
 function ttlViolations(ttl: string | undefined): readonly Violation[] {
   const ms = ttl === undefined ? TTL_DEFAULT_MS : parseDuration(ttl)
   if (ms !== undefined && ms >= TTL_MIN_MS && ms <= TTL_MAX_MS) return []
   return [{ path: '/ttl', message: 'must be a duration from 1m to 720h (30 days), such as 1h' }]
 }
 
-function encodeToken(issued: IssuedToken): JsonObject {
+function encodeToken(issued: IssuedToken, warnings: readonly string[] = []): JsonObject {
   const { token, id, actor, namespace, kind, roles, scopes, agents, system, audience } = issued
   return {
     token,
@@ -235,6 +263,7 @@ function encodeToken(issued: IssuedToken): JsonObject {
     audience,
     issued_at: new Date(issued.issuedAt).toISOString(),
     expires_at: new Date(issued.expiresAt).toISOString(),
+    ...(warnings.length === 0 ? {} : { warnings }),
   }
 }
 

@@ -69,7 +69,7 @@ type Reads<T> = {
 export interface StoreReads {
   readonly entries: Reads<Omit<EntryStore, 'erase' | 'forget' | 'adopt' | 'requestCancel'>>
   readonly calls: Reads<Omit<CallStore, 'adopt'>>
-  readonly resources: Reads<Pick<ResourceStore, 'list' | 'stamp'>>
+  readonly resources: Reads<Omit<ResourceStore, 'apply'>>
   readonly evidence: Reads<Omit<EvidenceStore, 'addCheckpoint' | 'prune' | 'pruneCheckpoints'>>
   readonly timers: Reads<Omit<TimerStore, 'claim' | 'onSet'>>
   readonly sagas: Reads<SagaStore>
@@ -211,6 +211,7 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
     resources: {
       list: (filter) => read(() => reads.resources.list(filter)),
       stamp: () => read(() => reads.resources.stamp()),
+      keys: () => read(() => reads.resources.keys()),
       apply: (namespace, changes, at, evidence) =>
         wait<ApplyResult>({ kind: 'apply', namespace, changes, at, evidence }),
     },

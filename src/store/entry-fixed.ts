@@ -15,6 +15,7 @@ export type FixedPart = Pick<
   | 'fingerprint'
   | 'fingerprintFields'
   | 'trace'
+  | 'credential'
 >
 
 export function fixedPart(entry: Entry): FixedPart {
@@ -31,5 +32,6 @@ export function fixedPart(entry: Entry): FixedPart {
     fingerprint: entry.fingerprint,
     fingerprintFields: entry.fingerprintFields,
     trace: entry.trace,
+    ...(entry.credential === undefined ? {} : { credential: entry.credential }),
   }
 }

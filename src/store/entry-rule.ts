@@ -88,7 +88,7 @@ export function insertProblem(insert: EntryInsert): string | undefined {
   return `${where} is inserted as ${state}: ${readOnly ? 'a read' : 'an effect'} cannot begin there`
 }
 
-/** Another attempt begins: what the one before ended with no longer counts. */
+/** Another attempt begins, or is asked for: what the one before was sent and ended with no longer counts. */
 export function startsAttempt(path: readonly EntryState[]): boolean {
-  return path.includes('intended')
+  return path.includes('intended') || path.includes('awaiting-approval')
 }

@@ -42,14 +42,22 @@ export interface ResourceStamp {
   readonly count: number
 }
 
+export interface ResourceFilter {
+  readonly namespace?: string
+  readonly kind?: string
+  readonly name?: string
+  /** Only those that were put after this resource version was given. */
+  readonly since?: number
+}
+
+export type ResourceKey = Pick<ResourceRow, 'namespace' | 'kind' | 'name' | 'version'>
+
 export interface ResourceStore {
-  list(filter: {
-    readonly namespace?: string
-    readonly kind?: string
-    readonly name?: string
-  }): Promise<readonly ResourceRow[]>
+  list(filter: ResourceFilter): Promise<readonly ResourceRow[]>
   /** Another one whenever anything was put or removed: cheap to ask, for processes that keep what they have read. */
   stamp(): Promise<ResourceStamp>
+  /** Of all that there are, without what is in them: what was removed is no longer among them. */
+  keys(): Promise<readonly ResourceKey[]>
   /** All or nothing, in one namespace. A put that changes nothing keeps its resourceVersion. */
   apply(
     namespace: string,

@@ -40,9 +40,9 @@ export interface EntryUpdate {
   /** As for an insert: refuses while another live entry has the identity of this one (S14). */
   readonly uniqueSince?: number
   /**
-   * States passed through, the last one stays. Empty keeps the state. A path through `intended` starts another attempt:
-   * outcome, settledAt and narrowed of the one before are dropped unless `set` brings new ones, and `set` says with
-   * `identityAt` when it began.
+   * States passed through, the last one stays. Empty keeps the state. A path through `intended` starts another attempt,
+   * and one to `awaiting-approval` asks for one: outcome, settledAt and narrowed of the one before are dropped unless
+   * `set` brings new ones. For an attempt, `set` says with `identityAt` when it began.
    */
   readonly path: readonly EntryState[]
   readonly set: Partial<

@@ -1,5 +1,5 @@
 // Where a tool is reached, checked at the attempt: a manifest may have been accepted with a warning (S33).
-import { allowsUrl } from '../resource/net-allowlist.ts'
+import { endpointUrl, outsideEgress } from '../resource/egress-rule.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Refusal } from './transport.ts'
 
@@ -15,14 +15,8 @@ export type EndpointResult =
 
 /** Reads the endpoint of a tool, or says why nothing can be sent to it. */
 export function readEndpoint(tool: ResolvedTool): EndpointResult {
-  // Nothing here can present a credential or put a boundary around the call, so neither may be silently left out.
-  if (tool.auth !== undefined)
-    return refuse(
-      'secret-missing',
-      'spec.auth',
-      `credentials (profile ${tool.auth.profile}) cannot be presented by the ${tool.type} transport of this version`,
-    )
-  if (tool.isolation !== 'none')
+  // `sandboxed` is the strict profile of the egress rule; there is no other boundary around what runs elsewhere.
+  if (tool.isolation !== 'none' && tool.isolation !== 'sandboxed')
     return refuse(
       'isolation-unavailable',
       'spec.runtime.isolation_mode',
@@ -30,9 +24,8 @@ export function readEndpoint(tool: ResolvedTool): EndpointResult {
     )
   if (tool.endpoint === undefined || tool.endpoint === '')
     return refuse('config-invalid', 'spec.endpoint', 'the tool has no endpoint')
-  if (!URL.canParse(tool.endpoint))
-    return refuse('config-invalid', 'spec.endpoint', 'the endpoint is not an absolute URL')
-  const url = new URL(tool.endpoint)
+  const url = endpointUrl(tool.type, tool.endpoint)
+  if (url === null) return refuse('config-invalid', 'spec.endpoint', 'the endpoint is not an absolute URL')
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return refuse('config-invalid', 'spec.endpoint', 'the endpoint must start with http:// or https://')
   if (url.username !== '' || url.password !== '')
@@ -41,6 +34,8 @@ export function readEndpoint(tool: ResolvedTool): EndpointResult {
       'spec.endpoint',
       'the endpoint must not hold a user name or password: use auth',
     )
+  const why = outsideEgress({ ...tool, own: url }, url)
+  if (why !== undefined) return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${why}`)
   return { ok: true, endpoint: { origin: url.origin, path: url.pathname + url.search } }
 }
 
@@ -59,8 +54,9 @@ export function readRequest(tool: ResolvedTool, template: string): RequestResult
   const url = URL.parse(template.replaceAll('{key}', KEY_MARK).replaceAll('{token}', TOKEN_MARK))
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     return refuse('config-invalid', 'spec.effect', 'the address of a named operation cannot be called')
-  if (tool.netAllowlist.length > 0 && !allowsUrl(tool.netAllowlist, url))
-    return refuse('egress-denied', 'spec.effect', `${url.origin} is outside the allowed origins of the tool`)
+  const own = endpointUrl(tool.type, tool.endpoint) ?? url
+  const why = outsideEgress({ ...tool, own }, url)
+  if (why !== undefined) return refuse('egress-denied', 'spec.effect', `${url.origin} ${why}`)
   const { origin } = url
   const path = url.pathname + url.search
   return {
@@ -68,6 +64,9 @@ export function readRequest(tool: ResolvedTool, template: string): RequestResult
     fill(key, token) {
       if (token === undefined && path.includes(TOKEN_MARK))
         return refuse('config-invalid', 'spec.effect', 'the address needs a token, and the tool gave none')
+      // These are no segments: an address with one of them is another address.
+      if ((token === '.' || token === '..') && path.includes(TOKEN_MARK))
+        return refuse('config-invalid', 'spec.effect', `no address can hold the token '${token}' of the tool`)
       const filled = path
         .replaceAll(KEY_MARK, () => encodeURIComponent(key))
         .replaceAll(TOKEN_MARK, () => encodeURIComponent(token ?? ''))
@@ -76,7 +75,7 @@ export function readRequest(tool: ResolvedTool, template: string): RequestResult
   }
 }
 
-function refuse(
+export function refuse(
   failure: Refusal['failure'],
   path: string,
   message: string,

@@ -5,7 +5,10 @@
 // connection that fails never reaches it. So `sending` is called there and nowhere else.
 // A request that still waits for its socket cannot be taken back: it is answered at once and stopped when it would start.
 import type { Dispatcher } from 'undici'
+import { Blocked } from '../egress/dial.ts'
+import type { GuardedDispatch } from '../egress/network.ts'
 import type { Abort, AbortReason } from '../util/abort.ts'
+import type { Reach } from '../util/address-class.ts'
 import { type BodyFlaw, createResponseBody, type ResponseBody } from './response-body.ts'
 import type { AttemptSink } from './transport.ts'
 
@@ -22,6 +25,8 @@ export interface ExchangeRequest {
   readonly maxBytes: number
   /** A second send does no harm. Networks keep such connections idle for longer than others (S25). */
   readonly repeatHarmless: boolean
+  /** What the connection may end at. @default 'public' */
+  readonly reach?: Reach
 }
 
 export type Exchange =
@@ -34,6 +39,8 @@ export type Exchange =
       readonly flaw?: BodyFlaw
     }
   | { readonly kind: 'broken'; readonly sent: boolean; readonly code: string }
+  /** The guard let no connection be made: nothing was sent, and trying again will not help. */
+  | { readonly kind: 'blocked'; readonly why: string }
   | { readonly kind: 'aborted'; readonly sent: boolean; readonly reason: AbortReason }
 
 /** Rejects only when the sink throws, and then nothing was sent. */
@@ -47,23 +54,22 @@ export function exchange(
   if (reason !== undefined) return Promise.resolve({ kind: 'aborted', sent: false, reason })
   return new Promise((resolve, reject) => {
     const handler = new ExchangeHandler(request.maxBytes, abort, sink, resolve, reject)
+    const options: GuardedDispatch = {
+      origin: request.origin,
+      path: request.path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: request.headers,
+      body: request.body,
+      idempotent: request.repeatHarmless,
+      reach: request.reach ?? 'public',
+      // The attempt's abort is the only clock (S12); undici's own timeouts would be a second opinion.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }
     try {
-      network.dispatch(
-        {
-          origin: request.origin,
-          path: request.path,
-          method: request.method as Dispatcher.HttpMethod,
-          headers: request.headers,
-          body: request.body,
-          idempotent: request.repeatHarmless,
-          // The attempt's abort is the only clock (S12); undici's own timeouts would be a second opinion.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        },
-        handler,
-      )
+      network.dispatch(options, handler)
     } catch (error) {
-      // Only dispatchers that do not report through the handler get here.
+      // A literal address out of reach, and dispatchers that do not report through the handler.
       handler.onResponseError(null, error)
     }
   })
@@ -156,7 +162,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
     if (this.#ended) return
     const code = codeOf(error)
-    if (this.#status > 0) {
+    if (error instanceof Blocked && !this.#started) {
+      this.#end({ kind: 'blocked', why: error.message })
+    } else if (this.#status > 0) {
       this.#flawed(isProtocolError(code) ? 'malformed' : 'cut')
     } else {
       this.#end({ kind: 'broken', sent: this.#started, code })

@@ -117,6 +117,17 @@ export function brokenRefusal(broken: Extract<Exchange, { kind: 'broken' }>): Re
   }
 }
 
+/** The guard said no at the address that would have been dialled. */
+export function blockedRefusal(blocked: Extract<Exchange, { kind: 'blocked' }>, origin: string): Refusal {
+  return {
+    kind: 'failure',
+    failure: 'egress-denied',
+    message: `${origin}: ${blocked.why}, which this tool may not reach`,
+    details: { path: 'spec.egress', origin },
+    definite: true,
+  }
+}
+
 /** Honoured where HTTP defines it: for a throttled caller and for a service that is away for a while. */
 export function retryAfterOf(answered: Answered, now: number): { readonly retryAfterMs?: number } {
   if (answered.status !== 429 && answered.status !== 503) return {}
@@ -125,7 +136,7 @@ export function retryAfterOf(answered: Answered, now: number): { readonly retryA
 }
 
 /** Seconds or an HTTP date, as milliseconds from now; anything else is as if it were not there. */
-function parseRetryAfter(value: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined
   const text = value.trim()
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000

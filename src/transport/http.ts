@@ -1,10 +1,10 @@
-// Tools that are plain HTTP services: the input is the body of a POST, the body of the reply is the output. Named
-// operations have an address and a method of their own (S27).
+// Tools that are plain HTTP services: the input is the body of a request or its query, the body of the reply is the
+// output. Named operations have an address and a method of their own (S27).
 import { createDialects } from '../contract/dialect/registry.ts'
-import { WITH_BODY } from '../resource/named-url.ts'
 import { envelopeReply } from './envelope-reply.ts'
+import { httpBody } from './http-body.ts'
 import { readHttpOutput } from './http-output.ts'
-import { type Answered, createPost, type PostBody } from './http-post.ts'
+import { type Answered, createPost } from './http-post.ts'
 import { errorStatusReply, expectedBy } from './http-reply.ts'
 import { flawRefusal, isSuccessStatus } from './http-status.ts'
 import type { Reply, Send, Transport, TransportOptions } from './transport.ts'
@@ -50,25 +50,12 @@ export function createHttpTransport(options: TransportOptions): Transport {
   return {
     type: 'http',
     async attempt(send, sink) {
-      const answered = await post(send, sink, bodyOf(send))
+      const body = httpBody(send)
+      if ('kind' in body) return body
+      const answered = await post(send, sink, body)
       return answered.kind === 'failure' ? answered : read(answered, send)
     },
     // The connections belong to the World.
     close: () => Promise.resolve(),
   }
-}
-
-/**
- * Input is serialised anew, so that policy and tool read the same (S3). Text for an operation without a schema is the
- * raw input of seed 000 and goes out as it is; with a schema, a text is a JSON value like any other.
- */
-function bodyOf(send: Send): PostBody {
-  const { input, operation } = send
-  if (operation.request !== undefined && !WITH_BODY.has(operation.request.method))
-    return { text: null, contentType: '' }
-  if (input === undefined) return { text: null, contentType: '' }
-  if (typeof input === 'string' && operation.inputSchema === undefined) {
-    return { text: input, contentType: 'text/plain; charset=utf-8' }
-  }
-  return { text: send.text ?? JSON.stringify(input), contentType: 'application/json' }
 }

@@ -6,6 +6,10 @@ const TRANSPORTS = {
   native: async () => (await import('./native.ts')).createNativeTransport,
   http: async () => (await import('./http.ts')).createHttpTransport,
   external: async () => (await import('./external.ts')).createExternalTransport,
+  'webhook-callback': async () => (await import('./webhook-callback.ts')).createWebhookCallbackTransport,
+  grpc: async () => (await import('./grpc.ts')).createGrpcTransport,
+  mcp: async () => (await import('./mcp.ts')).createMcpTransport,
+  cli: async () => (await import('./cli.ts')).createCliTransport,
 } as const satisfies Partial<Record<ToolType, () => Promise<TransportFactory>>>
 
 /** What can be run here. A tool of any other type is kept, and its calls are refused (S33). */

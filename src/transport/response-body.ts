@@ -19,7 +19,7 @@ const FRAMING_SLACK = 1024
  * Bytes in, one buffer out. Chunks are copied into one growing buffer, not kept: a peer that sends single bytes would
  * else make every byte cost an object.
  */
-class Growing {
+export class Growing {
   readonly #cap: number
   #bytes: Uint8Array | undefined
   #length = 0

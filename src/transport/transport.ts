@@ -3,10 +3,13 @@ import type { ToolUsage } from '../contract/answer.ts'
 import type { Constraints, Echo, Trace } from '../contract/call.ts'
 import type { DialectRegistry } from '../contract/dialect/registry.ts'
 import type { FailureId } from '../contract/failures.ts'
+import type { Credentials, Presented } from '../credential/credential.ts'
+import type { ResolvedMcpServer } from '../resource/resolved-mcp-server.ts'
 import type { ResolvedOperation, ResolvedTool, ToolType } from '../resource/resolved-tool.ts'
 import type { Abort } from '../util/abort.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 import type { World } from '../util/world.ts'
+import type { McpSessions } from './mcp/session.ts'
 
 /** Everything one send needs. `input` is what the ledger keeps, byte for byte the same on every attempt. */
 export interface Send {
@@ -38,6 +41,17 @@ export interface Send {
   readonly timeoutMs: number
   /** The same in wall time, for tools that want an absolute deadline. */
   readonly deadlineUnixMs: number
+  /**
+   * Whoever sends keeps handles and asks again: work that the tool takes on is not waited for in the attempt, which ends
+   * with `Accepted`. Without it the transport waits by itself.
+   */
+  readonly detach?: true
+  /** What is to be shown to the tool; absent where it declares no credential. */
+  readonly credentials?: Presented
+  /** Only a credential of this version may be shown: the tool remembers the key for that one alone (S22). */
+  readonly credentialVersion?: string
+  /** The access token of this call was renewed already: a tool that refuses this one refuses the client. */
+  readonly renewed?: true
   /** Aborted at the attempt's deadline or on cancel; the transport then stops as fast as it can and still replies. */
   readonly abort: Abort
 }
@@ -74,20 +88,36 @@ export interface Refusal {
   readonly definite: boolean
   /** What the tool itself said about trying again. */
   readonly toolRetryable?: boolean
+  /** Nothing was sent, and it may be otherwise soon, whatever the row of the failure says. */
+  readonly transient?: true
   readonly retryAfterMs?: number
   readonly sideEffects?: readonly JsonObject[]
   readonly warnings?: readonly string[]
   readonly usage?: ToolUsage
 }
 
-export type Reply = Success | Refusal
+/** How an attempt ends. */
+export type FinalReply = Success | Refusal
+
+/** The tool has taken the work on, or is still at it: the attempt ends for now, and holds nothing meanwhile. */
+export interface Accepted {
+  readonly kind: 'accepted'
+  /** When it is worth asking again. */
+  readonly pollInMs: number
+  /** Why the tool could not be asked this time. Whoever asks counts, and waits longer each time. */
+  readonly missed?: string
+}
+
+export type Reply = FinalReply | Accepted
 
 export interface Transport {
   readonly type: ToolType
   /** Never throws for anything a tool or a network can do: that is a reply. Ends soon after `send.abort`. */
   attempt(send: Send, sink: AttemptSink): Promise<Reply>
-  /** Takes up an accepted attempt of an earlier life of the process. Absent: handles are never given. */
+  /** Asks once for work that was accepted, maybe in an earlier life of the process. Absent: handles are never given. */
   attach?(handle: JsonObject, send: Send, sink: AttemptSink): Promise<Reply>
+  /** Reads what a tool has sent by itself about the work of this send; `accepted` where that is no end. */
+  receive?(body: Uint8Array, send: Send): Promise<Reply>
   close(): Promise<void>
 }
 
@@ -97,6 +127,23 @@ export interface TransportOptions {
   readonly userAgent?: string
   /** The dialects of the runtime; made anew where none are handed in. */
   readonly dialects?: DialectRegistry
+  /** For transports that keep connections of their own; a send has what it shows with it. */
+  readonly credentials?: Credentials
+  /** Where tools can report the end of long work, and what they sign it with. Absent: nowhere. */
+  readonly callbacks?: CallbackAddress
+  /** The MCP server of that name, as it is declared now. Absent: there is none. */
+  readonly mcpServer?: (namespace: string, name: string) => ResolvedMcpServer | undefined
+  /** Connections that are shared with discovery, and closed by whoever made them. Absent: connections of its own. */
+  readonly mcpSessions?: McpSessions
+  /** Commands that tools of type cli may run on this machine. @default none */
+  readonly cliAllow?: readonly string[]
+}
+
+/** How a tool reaches this server about one call. */
+export interface CallbackAddress {
+  url(send: Pick<Send, 'namespace' | 'callId'>): string
+  /** Made anew from the server's key each time, so that no replica has to keep it. A secret. */
+  token(send: Pick<Send, 'namespace' | 'callId' | 'key'>): string
 }
 
 export type TransportFactory = (options: TransportOptions) => Transport

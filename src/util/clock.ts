@@ -1,11 +1,11 @@
 // The real World: this machine's clocks, timers, randomness and network. Only composition roots make one.
 import { randomBytes } from 'node:crypto'
-import { Agent, type Dispatcher } from 'undici'
+import { Dispatcher } from 'undici'
 import { createUuid7 } from './uuid.ts'
 import type { Timer, World } from './world.ts'
 
 export interface SystemWorldOptions {
-  /** The way out to HTTP services. @default a plain agent, for worlds that talk to no tools */
+  /** The way out to HTTP services. @default none: nothing leaves such a world */
   readonly network?: Dispatcher
 }
 
@@ -19,9 +19,35 @@ export function createSystemWorld(options: SystemWorldOptions = {}): World {
     random: () => Math.random(),
     id,
     secret: (bytes: number) => randomBytes(bytes).toString('base64url'),
-    network: options.network ?? new Agent(),
+    network: options.network ?? new NoNetwork(),
     epoch: id(),
   })
+}
+
+/** A connection that no guard has looked at must not be had by leaving something out. */
+class NoNetwork extends Dispatcher {
+  override dispatch(): boolean {
+    throw new Error('this world has no network. Fix: make it with createSystemWorld({ network })')
+  }
+
+  override close(): Promise<void>
+  override close(callback: () => void): void
+  override close(callback?: () => void): Promise<void> | void {
+    return ended(callback)
+  }
+
+  override destroy(): Promise<void>
+  override destroy(error: Error | null): Promise<void>
+  override destroy(callback: () => void): void
+  override destroy(error: Error | null, callback: () => void): void
+  override destroy(first?: Error | null | (() => void), second?: () => void): Promise<void> | void {
+    return ended(typeof first === 'function' ? first : second)
+  }
+}
+
+function ended(callback: (() => void) | undefined): Promise<void> | void {
+  if (callback === undefined) return Promise.resolve()
+  callback()
 }
 
 /** The longest delay that a Node timer takes; a longer one would fire at once. */

@@ -1,9 +1,12 @@
 // Stops as they are live: put, seen by others that share the store, over by themselves, lifted.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { createCatalog } from '../../src/catalog/catalog.ts'
+import { createResourceDoor } from '../../src/catalog/resource-door.ts'
 import { createStopDoor } from '../../src/catalog/stop-door.ts'
 import { createCaller } from '../../src/contract/caller.ts'
 import type { Stop } from '../../src/contract/stop.ts'
+import { createEvents } from '../../src/event/event.ts'
 import { createIsRevoked } from '../../src/identity/revoked.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -49,14 +52,24 @@ function place(t: TestContext) {
         },
       },
     }) as typeof store
-    const door = createStopDoor({ world, store: flaky, shared: true })
+    const live = createResourceDoor({
+      world,
+      store: flaky,
+      catalog: createCatalog(),
+      events: createEvents(),
+      resolve: { profile: 'local', effectDefault: 'declared' },
+    })
+    const seen: string[] = []
+    const door = createStopDoor({ world, resources: live, onStop: ({ name }) => seen.push(name) })
     t.after(async () => {
-      door.close()
+      live.close()
       await store.close()
     })
-    await door.refresh()
+    await live.refresh()
+    live.follow()
     return {
       door,
+      seen,
       pass(ms: number) {
         ahead += ms
       },
@@ -74,11 +87,22 @@ test('a stop is live where it was put at once, and soon where the store is share
   await a.door.put(stopOf('token:1'), EVIDENCE)
   assert.equal(a.door.standing('default', guards)?.name, 'token:1')
   await until(() => b.door.standing('default', guards) !== undefined)
+  assert.deepEqual([a.seen, b.seen], [['token:1'], ['token:1']])
   assert.equal(a.door.standing('blue', guards), undefined, 'not in another namespace')
   assert.equal(await b.door.lift('default', 'token:1', EVIDENCE), true)
   assert.equal(b.door.standing('default', guards), undefined)
   await until(() => a.door.standing('default', guards) === undefined)
   assert.equal(await a.door.lift('default', 'token:1', EVIDENCE), false)
+  await b.door.put(stopOf('caller:x', { namespace: '*', kind: 'freeze' }), EVIDENCE)
+  await until(() => a.door.standing('blue', [{ stop: 'caller:x' }]) !== undefined)
+  assert.deepEqual(a.door.list('blue'), [], 'one that holds everywhere is listed where it was put')
+  assert.deepEqual(
+    [a.seen, b.seen],
+    [
+      ['token:1', 'caller:x'],
+      ['token:1', 'caller:x'],
+    ],
+  )
 })
 
 test('what is over by itself no longer stands, and is taken out with the next', async (t) => {

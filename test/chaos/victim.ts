@@ -31,7 +31,7 @@ export interface VictimOptions {
 }
 
 /** How long one start may take before the run gives up. */
-const START_MS = 30_000
+const START_MS = 90_000
 const KEPT_TEXT = 4_000
 
 export class ProcessVictim implements Victim {

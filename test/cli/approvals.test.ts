@@ -9,6 +9,7 @@ import {
   OPS,
   startGovernanceHarness,
 } from '../server/governance-harness.ts'
+import { TOKEN } from '../server/harness.ts'
 import { type ServerCommands, serverCommands } from './server-commands.ts'
 import { spawnWrit } from './writ-process.ts'
 
@@ -189,10 +190,13 @@ describe('writ grant', () => {
       assert.equal((await writ(line)).code, 2, line)
     assert.equal((await writ(`grant create --tool transfer --for 1h --where '/amount in 5'`)).code, 3)
     assert.equal((await writ('grant create --tool transfer --for 1h', BEN)).code, 4)
+    const slip = 'grant create --tool trasnfer --for 1h'
+    assert.match((await writ(slip, TOKEN)).err, /^Fix: did you mean 'transfer'\?$/m)
+    assert.match((await writ(slip)).err, /^Fix: Check the name/m, 'she may not see names')
     const made = JSON.parse(
       (
         await writ(
-          `grant create --tool transfer --for 5m --where '/to in ["a","b"]' --where '/pin exists' --where '/to!=c d' -o json`,
+          `grant create --tool transfer --for 5m --where '/to in ["a","b"]' --where '/pin exists' --where '/to!=c d' --where '/to in_domain ["example.com"]' -o json`,
         )
       ).out,
     )
@@ -200,6 +204,7 @@ describe('writ grant', () => {
       { field: '/to', op: 'in', value: ['a', 'b'] },
       { field: '/pin', op: 'exists' },
       { field: '/to', op: 'ne', value: 'c d' },
+      { field: '/to', op: 'in_domain', value: ['example.com'] },
     ])
   })
 })

@@ -37,12 +37,29 @@ metadata: { name: treasury }
 spec: { permissions: ['approval:decide'] }
 `
 
+const CEDAR = `
+apiVersion: writ.dev/v1
+kind: AgentPolicy
+metadata: { name: reading }
+spec:
+  apply_mode: global
+  target_tools: [look]
+  cedar: |
+    @id("people")
+    permit (principal is Writ::Person, action, resource);
+    @id("late")
+    @reason("nobody looks after the end of time")
+    forbid (principal, action, resource) when { context.time.unix_ms < 0 && principal.id == "agent-1" };
+    @id("far")
+    forbid (principal, action, resource) when { context.time.unix_ms < 0 && principal.id == "agent-9" };
+`
+
 let commands: ServerCommands<GovernanceHarness>
 let h: GovernanceHarness
 before(async () => {
   h = await startGovernanceHarness()
   commands = serverCommands(h)
-  const applied = await h.runtime.resources.apply([{ text: POLICIES, file: 'policies.yaml' }])
+  const applied = await h.runtime.resources.apply([{ text: `${POLICIES}---${CEDAR}`, file: 'policies.yaml' }])
   assert.equal(applied.ok, true, JSON.stringify(applied.problems))
 })
 after(() => commands.close())
@@ -117,6 +134,28 @@ describe('POST /v1/explain', () => {
     assert.doesNotMatch(text, /1\.0\.0|sha256|payments/)
   })
 
+  it('Cedar, too: permits and forbids that were one clause away, and what would have permitted it', async () => {
+    const { body } = await h.request('POST', '/v1/explain', {
+      token: AGENT,
+      body: { request_id: 'why', tool: { name: 'look' } },
+    })
+    assert.equal(body.decision, 'deny')
+    assert.equal(body.governing.matched[0].code, 'cedar-not-permitted')
+    const near = body.governing.near.filter((one: { rule: string }) => one.rule.startsWith('cedar:'))
+    const missing = 'principal is Writ::Person (principal was Writ::Agent::"agent-1")'
+    assert.deepEqual(
+      near.map((one: { rule: string; decision: string }) => `${one.decision} ${one.rule}`),
+      ['allow cedar:1:1#people', 'deny cedar:3:1#late'],
+    )
+    assert.equal(near[0].missed, missing)
+    assert.match(near[1].missed, /^context\.time\.unix_ms < 0 \(context\.time\.unix_ms was \d+\)$/)
+    assert.equal(body.governing.near_unchecked, undefined)
+    assert.deepEqual(body.changes, [
+      'AgentPolicy/reading cedar must no longer deny: no Cedar permit of AgentPolicy reading matches',
+      `or AgentPolicy/reading cedar:1:1#people must match: ${missing}`,
+    ])
+  })
+
   it('what is frozen says what to thaw', async () => {
     await h.request('POST', '/v1/freezes', { body: { what: 'tool', name: 'transfer', reason: 'x' } })
     assert.deepEqual((await explain('acme', 5)).body.changes, ['thaw tool transfer'])
@@ -139,9 +178,26 @@ describe('writ explain call', () => {
     assert.equal((await writ('explain call transfer --set to=mallory --set amount=5')).code, 5)
     const narrowed = await writ('explain call transfer --set to=charity --set amount=90')
     assert.match(narrowed.out, /^Narrowed\n {2}AgentPolicy\/payments transforms\[0\]\S*: clamp \/amount$/m)
+    const look = await writ('explain call look')
+    assert.match(
+      look.out,
+      /^ {2}allow +AgentPolicy\/reading cedar:1:1#people +\S+ +principal is Writ::Person/m,
+    )
     const data = JSON.parse((await writ('explain call transfer --set to=acme --set amount=9000 -o json')).out)
     assert.equal(data.governing.matched[0].decision, 'deny')
     const nobody = await writ('explain call transfer --set to=acme --set amount=5', NOBODY)
     assert.match(nobody.out, /give the caller tool:transfer:invoke/)
+  })
+
+  it('says how many Cedar policies were too many to look at', async () => {
+    const one = 'forbid (principal, action, resource) when { principal.id == "agent-9" };'
+    const lines = Array.from({ length: 205 }, () => `    ${one}`).join('\n')
+    const text = `apiVersion: writ.dev/v1\nkind: AgentPolicy\nmetadata: { name: many }\nspec:\n  apply_mode: global\n  target_tools: [look]\n  cedar: |\n${lines}\n`
+    const applied = await h.runtime.resources.apply([{ text, file: 'many.yaml' }])
+    assert.equal(applied.ok, true, JSON.stringify(applied.problems))
+    const { out } = await writ('explain call look')
+    assert.match(out, /^ {2}\d+ more Cedar policies were not looked at: there are too many$/m)
+    const data = JSON.parse((await writ('explain call look -o json')).out)
+    assert.ok(data.governing.near_unchecked >= 5, String(data.governing.near_unchecked))
   })
 })

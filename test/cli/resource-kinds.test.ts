@@ -110,6 +110,25 @@ test('validate reads the syntax and the annotations of Cedar, without a server',
   assert.equal(valid.code, 0, valid.err)
 })
 
+test('validate --profile production asks of which tool Cedar can ask for approval', async () => {
+  const tool = (name: string) =>
+    document(
+      'Tool',
+      name,
+      'type: http\nendpoint: https://a.example.com/x\neffect: {class: irreversible, identity: [to]}\ninput_schema: {type: object, properties: {to: {type: string}}}\n',
+    )
+  const policy = document(
+    'AgentPolicy',
+    'c',
+    'apply_mode: global\ncedar: |\n  @decision("require-approval")\n  forbid (principal, action, resource == Writ::Tool::"wipe");',
+  )
+  writeFileSync(join(s.cwd, 'risky.yaml'), [tool('wipe'), tool('burn'), policy].join('---\n'))
+  const { err } = await s.writ('validate -f risky.yaml --profile production')
+  const found = err.match(/^risky\.yaml:\d+.*no approval rule among these manifests concerns it/gm) ?? []
+  assert.equal(found.length, 1, err)
+  assert.match(err, /^risky\.yaml:1\d:.*no approval rule/m, 'the second tool')
+})
+
 test('a freeze of a tool that is not there holds, and says which one may be meant', async () => {
   const frozen = await s.writ('freeze tool ehco --reason typo')
   assert.deepEqual([frozen.code, frozen.out], [0, 'tool ehco is frozen\n'], frozen.err)

@@ -47,6 +47,17 @@ describe('writ token create', () => {
     assert.equal(partsOf(blue.out).payload.namespace, 'blue')
   })
 
+  it('says what a scope looks like, and what may be meant', async () => {
+    const { code, out, err } = await writ('token create --actor a --scope foo --scope aproval:read')
+    assert.equal(code, 0, err)
+    assert.match(out, /^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    assert.match(err, /^writ: scope 'foo' .* A scope looks like tool:NAME:invoke, capability:NAME/m)
+    assert.match(err, /^writ: scope 'aproval:read' .* Did you mean approval:read\?$/m)
+    const refused = await writ('token create --actor a --scope tool:echo')
+    assert.equal(refused.code, 3)
+    assert.match(refused.err, /write it such as tool:weather:invoke/)
+  })
+
   it('is used through WRIT_TOKEN', async () => {
     const { out } = await writ('token create --actor agent-7 --role support')
     const own = { env: { ...env, WRIT_TOKEN: out.trim() } }

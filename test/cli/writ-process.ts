@@ -32,7 +32,9 @@ export interface WritProcess {
 
 /** Only what a command needs: settings of the machine must not leak into a test. */
 const INHERITED = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'TMPDIR', 'LANG'].includes(name)),
+  Object.entries(process.env).filter(([name]) =>
+    ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_COMPILE_CACHE'].includes(name),
+  ),
 )
 
 export function spawnWrit(args: readonly string[], { cwd, env = {}, input, shell }: RunOptions): WritProcess {

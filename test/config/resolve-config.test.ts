@@ -30,6 +30,7 @@ describe('resolveConfig', () => {
     assert.deepEqual(config({}), {
       host: '127.0.0.1',
       port: 7411,
+      grpc_port: 0,
       data: '.writ',
       store: 'sqlite',
       store_lease_ms: 10_000,

@@ -15,7 +15,9 @@ process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'writ-test-'))
 after(() => rmSync(tmpdir(), { recursive: true }))
 
 it('every transport of this build is a backend of the suite', () => {
-  assert.deepEqual([...BACKEND_NAMES].sort(), [...builtTypes].sort())
+  // MCP has two ways to its servers, and each is one to be tested.
+  const types = new Set(BACKEND_NAMES.map((name) => (name.startsWith('mcp-') ? 'mcp' : name)))
+  assert.deepEqual([...types].sort(), [...builtTypes].sort())
 })
 
 for (const name of BACKEND_NAMES) {
@@ -43,21 +45,23 @@ for (const name of BACKEND_NAMES) {
   })
 }
 
-it('a subject leaves no folder and no socket behind', async () => {
-  assert.deepEqual(readdirSync(tmpdir()), [])
-  const subject = await createSubject('http', { store: 'sqlite' })
-  assert.equal(readdirSync(tmpdir()).length, 1)
-  const other = await subject.reborn()
-  await subject.start({ request_id: 'one', tool: { name: 'conformance-echo', operation: 'echo' } }).answer()
-  assert.equal(other.name, 'http')
-  await subject.close()
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  assert.deepEqual(readdirSync(tmpdir()), [])
-  assert.deepEqual(
-    process.getActiveResourcesInfo().filter((resource) => resource.startsWith('TCP')),
-    [],
-  )
-})
+for (const name of ['http', 'mcp-stdio'] as const) {
+  it(`a subject of ${name} leaves no folder, no socket and no program behind`, async () => {
+    assert.deepEqual(readdirSync(tmpdir()), [])
+    const subject = await createSubject(name, { store: 'sqlite' })
+    assert.equal(readdirSync(tmpdir()).length, 1)
+    const other = await subject.reborn()
+    await subject.start({ request_id: 'one', tool: { name: 'conformance-echo', operation: 'echo' } }).answer()
+    assert.equal(other.name, name)
+    await subject.close()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual(readdirSync(tmpdir()), [])
+    assert.deepEqual(
+      process.getActiveResourcesInfo().filter((resource) => /^(?:TCP|Process)/.test(resource)),
+      [],
+    )
+  })
+}
 
 it('a subject refuses a timeout that its cases cannot work with', async () => {
   for (const timeoutMs of [0, 499, 10_001, Number.NaN]) {

@@ -28,7 +28,7 @@ describe('writ conformance', () => {
     assert.match(out, /\nC4 Auth and secret handling +2\/4 +limited\n/)
     assert.match(
       out,
-      /\nLimited\n {2}C4\.1 auth\.secret_ref is resolved .*\n {7}This build has no secret store/,
+      /\nLimited\n {2}C4\.1 auth\.secret_ref is resolved .*\n {7}Nothing is presented to a function/,
     )
     assert.match(out, /\nnative: 26 passed, 4 limited in [\d.]+ s\n$/)
     assert.equal(err, '')

@@ -1,14 +1,17 @@
 // Runtimes that are wrong in one way each, and the requirements that they break. Each is a real subject with one of its
 // answers, records or controls changed on the way to the cases.
+import type { BackendName } from '../../src/conformance/backend/registry.ts'
 import type { RequirementId } from '../../src/conformance/requirements.ts'
 import type { CallerChoice, StartedCall, Subject, SubjectEvent } from '../../src/conformance/subject.ts'
-import { TOOLS } from '../../src/conformance/tools.ts'
+import { SECRETS, TOOLS } from '../../src/conformance/tools.ts'
 import type { CallEndedEvent } from '../../src/event/event.ts'
 import { isJsonObject, type JsonObject } from '../../src/util/json.ts'
 
 export interface Mutant {
   readonly what: string
   readonly breaks: readonly RequirementId[]
+  /** Of the subject that is changed. @default 'native' */
+  readonly backend?: BackendName
   mutate(subject: Subject): Partial<Subject>
   /** A life that remembers nothing is right again: what is wrong is in what the first one remembers. */
   readonly firstLifeOnly?: true
@@ -207,22 +210,74 @@ export const MUTANTS: readonly Mutant[] = [
     }),
   },
   {
-    what: 'takes a reference into another namespace',
+    what: 'takes a secret of another namespace that is not shared',
     breaks: ['C4.1'],
+    mutate: answers((answer, request) =>
+      toolOf(request) === TOOLS['auth-elsewhere'].name ? succeeded(answer) : answer,
+    ),
+  },
+  {
+    what: 'shows a tool the secret of another namespace that has the same name',
+    breaks: ['C4.1'],
+    backend: 'external',
     mutate: (subject) => ({
-      declare: async (tool) => (tool.name === 'conformance-elsewhere' ? [] : subject.declare(tool)),
+      putSecret: (secret) =>
+        secret.namespace === SECRETS.elsewhere.namespace && secret.name === SECRETS.bearer
+          ? subject.putSecret({ name: secret.name, values: secret.values })
+          : subject.putSecret(secret),
+    }),
+  },
+  {
+    what: 'does not see what is shared',
+    breaks: ['C4.1'],
+    backend: 'external',
+    mutate: (subject) => ({
+      putSecret: ({ shareWith: _, ...secret }) => subject.putSecret(secret),
+    }),
+  },
+  {
+    what: 'shows its tools nothing',
+    breaks: ['C4.1', 'C4.4'],
+    backend: 'external',
+    mutate: (subject) => ({
+      sends: (mark) => subject.sends(mark)?.map((send) => ({ ...send, credentials: {} })),
     }),
   },
   {
     what: 'lets a request choose the secret',
     breaks: ['C4.1'],
     mutate: answers((answer, request) =>
-      isJsonObject(request.auth) && request.auth.secret_ref === 'somebody-elses' ? succeeded(answer) : answer,
+      isJsonObject(request.auth) && request.auth.secret_ref === SECRETS.other ? succeeded(answer) : answer,
     ),
   },
   { what: 'logs inputs', breaks: ['C4.2'], mutate: leaks(({ input }) => input) },
   { what: 'logs credentials', breaks: ['C4.2'], mutate: leaks(({ auth }) => auth) },
   { what: 'logs keys', breaks: ['C4.2'], mutate: leaks((request) => request.idempotency_key) },
+  {
+    what: 'logs the secrets that it resolves',
+    breaks: ['C4.2'],
+    backend: 'external',
+    mutate: (subject) => {
+      const lines: string[] = []
+      return {
+        putSecret(secret) {
+          lines.push(JSON.stringify(secret.values))
+          return subject.putSecret(secret)
+        },
+        said: async () => `${await subject.said()}\n${lines.join('\n')}`,
+      }
+    },
+  },
+  {
+    what: 'lets a tool repeat its secret',
+    breaks: ['C4.2'],
+    backend: 'external',
+    mutate: answers((answer, request) =>
+      answer.status === 'ok' && toolOf(request) === TOOLS['auth-bearer'].name
+        ? { ...answer, output: request.input ?? null }
+        : answer,
+    ),
+  },
   {
     what: 'records nothing',
     breaks: ['C4.2'],
@@ -241,6 +296,27 @@ export const MUTANTS: readonly Mutant[] = [
     mutate: answers((answer, request) =>
       toolOf(request) === TOOLS['auth-basic'].name ? succeeded(answer) : answer,
     ),
+  },
+  {
+    what: 'shows user and password as they are',
+    breaks: ['C4.4'],
+    backend: 'external',
+    mutate: (subject) => ({
+      sends: (mark) =>
+        subject.sends(mark)?.map((send) => {
+          const { authorization = '' } = send.credentials
+          const [, encoded] = /^Basic (.*)$/.exec(authorization) ?? []
+          if (encoded === undefined) return send
+          return { ...send, credentials: { authorization: Buffer.from(encoded, 'base64').toString() } }
+        }),
+    }),
+  },
+  {
+    what: 'takes a profile without a secret',
+    breaks: ['C4.4'],
+    mutate: (subject) => ({
+      declare: async (tool) => (tool.spec.auth?.secretRef === undefined ? [] : subject.declare(tool)),
+    }),
   },
   {
     what: 'does not know the capabilities of a tool',

@@ -10,6 +10,7 @@ import type { RecordLine } from '../../src/ledger/audit-line.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { readPointer } from '../../src/util/pointer.ts'
 import { collect } from '../ledger/audit-fixture.ts'
 import { EVERYTHING, READ, steeredTool, WRITE } from '../pipeline/harness.ts'
 import { makeEntry, newLife } from '../store/fixture.ts'
@@ -35,6 +36,10 @@ const FIELDS =
   'evidenceVersion eventId requestId correlationId traceId sequence occurredAtUtc eventType actorRef tenantRef ' +
   'contractVersions contextRefs modelRoute toolInvocations policyDecisions approvals sideEffects changedResources ' +
   'failures retries recoverySteps evaluationResults finalOutputRef redaction retentionPolicy'
+
+const DECISION_FIELDS =
+  'policyId policyVersion decisionId requestId evaluatedAtUtc scope inputs decision reasonCodes requiredApprovals ' +
+  'approvalAuthority expiresAtUtc overridePolicy evidenceRefs redaction reviewPath'
 
 /** What a runtime writes when everything that the table names has happened. */
 async function everything(): Promise<RecordLine[]> {
@@ -78,6 +83,24 @@ async function everything(): Promise<RecordLine[]> {
   }
 }
 
+/** `column`, or a path in the body of a type of record. */
+function assertFound(place: string, records: readonly RecordLine[]): void {
+  const column = /^column `(\w+)`$/.exec(place)?.[1]
+  if (column !== undefined) {
+    assert.ok(records.every((record) => column in record))
+    return
+  }
+  const [, path, type] = /^`([\w/]+)` of `([\w.-]+)`$/.exec(place) ?? []
+  assert.ok(path && type, `${place} is not understood`)
+  const bodies = records.filter((record) => record.type === type).map(({ body }) => JSON.parse(body))
+  const types = [...new Set(records.map((record) => record.type))].join(', ')
+  assert.ok(bodies.length > 0, `there is no ${type} among ${types}`)
+  assert.ok(
+    bodies.some((body) => readPointer(body, `/${path}`) !== undefined),
+    `${path} is in no ${type}: ${JSON.stringify(bodies[0])}`,
+  )
+}
+
 describe('docs/reference/evidence.md', () => {
   let records: RecordLine[]
   before(async () => {
@@ -97,21 +120,27 @@ describe('docs/reference/evidence.md', () => {
         assert.notEqual(what, '', 'a field that is not there needs a reason')
         return
       }
-      for (const place of where.split(', ')) {
-        const column = /^column `(\w+)`$/.exec(place)?.[1]
-        if (column !== undefined) {
-          assert.ok(records.every((record) => column in record))
-          continue
-        }
-        const [, field, type] = /^`(\w+)` of `([\w.-]+)`$/.exec(place) ?? []
-        assert.ok(field && type, `${place} is not understood`)
-        const bodies = records.filter((record) => record.type === type).map(({ body }) => JSON.parse(body))
-        const types = [...new Set(records.map((record) => record.type))].join(', ')
-        assert.ok(bodies.length > 0, `there is no ${type} among ${types}`)
-        assert.ok(
-          bodies.some((body) => body[field] !== undefined),
-          `${field} is in no ${type}: ${JSON.stringify(bodies[0])}`,
-        )
+      for (const place of where.split(', ')) assertFound(place, records)
+    })
+  }
+
+  it('has all 16 fields of a decision, and no other', () => {
+    assert.deepEqual(
+      table('decision').map(([name]) => name),
+      DECISION_FIELDS.split(' '),
+    )
+  })
+
+  for (const [name = '', where = '', otherwise = ''] of table('decision')) {
+    it(`B3: says where ${name} of a decision is found`, () => {
+      const places = where.split(', ')
+      if (name !== 'overridePolicy') for (const place of places) assertFound(place, records)
+      // What is left out where it says nothing has a word for that, and the others are always there.
+      const [, field] = /^`decision\/(\w+)`/.exec(places[0] ?? '') ?? []
+      if (field === undefined || otherwise !== 'always') return
+      for (const { body } of records) {
+        const { decision } = JSON.parse(body)
+        if (decision !== undefined) assert.ok(field in decision, `${field} is not in ${body}`)
       }
     })
   }

@@ -11,6 +11,7 @@ import { createEvents } from '../../src/event/event.ts'
 import { createFlights } from '../../src/ledger/flight.ts'
 import { createLedger } from '../../src/ledger/ledger.ts'
 import { createAdmission } from '../../src/pipeline/admission.ts'
+import { attach } from '../../src/pipeline/handle.ts'
 import { receive } from '../../src/pipeline/receive.ts'
 import { createRefusals } from '../../src/pipeline/refusals.ts'
 import { runCall } from '../../src/pipeline/run-call.ts'
@@ -116,7 +117,7 @@ async function lives(t: TestContext, transport: Transport) {
         ),
       }
     }
-    return { store, start, timers }
+    return { store, start, timers, kit }
   }
 }
 
@@ -170,4 +171,25 @@ test('S36: work that takes longer than its call is open, asked for, and settled 
   })
   assert.deepEqual([kept.effect, kept.answer?.failure?.retryable], ['not-done', true])
   assert.equal(peer.sent.length, 1)
+})
+
+test('S35: a process that may not send at the moment has learned nothing about accepted work', async (t) => {
+  const peer = longPeer()
+  const life = await (await lives(t, peer.transport))()
+  const call = life.start()
+  await call.done
+  const [entry] = await life.store.entries.list({ namespace: 'default', states: ['unknown'], limit: 1 })
+  assert.ok(entry)
+  const asks: Transport = {
+    ...peer.transport,
+    attach: async (_handle, _send, sink) => {
+      sink.sending()
+      return { kind: 'success', output: 'never', bytes: 1 }
+    },
+  }
+  const kit = { ...life.kit, transport: () => asks, ledger: { ...life.kit.ledger, maySend: false } }
+  const target = kit.catalog.kept('default', 'slow', entry.digest)
+  assert.ok(target)
+  const { sent, reply } = await attach(entry, target, kit)
+  assert.deepEqual([sent, reply], [false, undefined])
 })

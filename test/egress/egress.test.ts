@@ -7,13 +7,13 @@ import { describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createEgress, type EgressOptions } from '../../src/egress/egress.ts'
 import { EgressFailed } from '../../src/egress/egress-failed.ts'
-import { createNetwork } from '../../src/transport/network.ts'
+import { createNetwork } from '../../src/egress/network.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 
 function door(t: TestContext, options: Partial<EgressOptions> = {}) {
   const network = createNetwork()
   t.after(() => network.destroy())
-  return createEgress({ world: createSystemWorld({ network }), ...options })
+  return createEgress({ world: createSystemWorld({ network }), reach: 'loopback', ...options })
 }
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {

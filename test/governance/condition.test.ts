@@ -75,6 +75,49 @@ test('in and not_in look for a whole value in a list', () => {
   table('not_in', list, [...notThere, undefined], there)
 })
 
+test('Domains are those of plain mail addresses, one or each of a list; what could be of two domains restricts', () => {
+  const inside = [
+    'bob@example.com',
+    'Bob@EXAMPLE.com',
+    "o'neil+x@example.org",
+    ['a@example.com', 'b@example.org'],
+  ]
+  const outside = [
+    'bob@evil.tld',
+    'bob@example.com.evil.tld',
+    'bob@evilexample.com',
+    'bob@mail.example.com',
+    ['bob@example.com', 'bob@evil.tld'],
+    ['bob@evil.tld', 5],
+  ]
+  const open = [
+    'example.com',
+    '@example.com',
+    'bob@evil.tld,bob@example.com',
+    'bob@evil.tld bob@example.com',
+    'bob@evil.tld\n@example.com',
+    '"bob@evil.tld"@example.com',
+    '<bob@evil.tld>bob@example.com',
+    'bob%evil.tld@example.com',
+    'evil.tld!bob@example.com',
+    '=?utf-8?q?bob=40evil.tld?=@example.com',
+    'bob@example.com\u0000',
+    `${'x'.repeat(400)}@example.com`,
+    ['bob@example.com', null],
+    [],
+    5,
+    null,
+    {},
+    undefined,
+  ]
+  const domains = ['example.com', 'example.org']
+  table('not_in_domain', domains, [...outside, ...open], inside)
+  table('in_domain', domains, [...inside, ...open], outside)
+  for (const x of [...outside, ...open])
+    assert.equal(holds(conditionOf('in_domain', domains), x === undefined ? {} : { x }), false)
+  for (const x of inside) assert.equal(holds(conditionOf('in_domain', domains), { x }), true)
+})
+
 test('exists asks whether anything is there, null included; false turns it round', () => {
   const there: Json[] = [1, 0, '', false, null, {}, []]
   table('exists', undefined, there, [undefined])
@@ -123,7 +166,7 @@ test('What permits has to be certain: what is missing or of another type does no
     }
   }
   // A list that is none cannot be judged, either way.
-  for (const op of ['in', 'not_in'] as const) {
+  for (const op of ['in', 'not_in', 'in_domain', 'not_in_domain'] as const) {
     assert.equal(fires(op, 'EU', { x: 'EU' }), true)
     assert.equal(holds(conditionOf(op, 'EU'), { x: 'EU' }), false)
   }

@@ -5,13 +5,16 @@ import { test } from 'node:test'
 import { generateReasonCodesDoc, REASON_CODES_DOC } from '../../scripts/reason-codes-doc.ts'
 import { decisionRecord } from '../../src/governance/decision-record.ts'
 import { REASON_CODES } from '../../src/governance/reason-code.ts'
+import type { JsonObject } from '../../src/util/json.ts'
+import { decisionFields } from './decision-fields.ts'
 import { budget, decide, policy, rule, transform } from './support.ts'
 
-const FACTS = {
-  decisionId: 'd-1',
-  requestId: 'r-1',
-  at: Date.UTC(2026, 0, 2, 3, 4, 5),
-  scope: { namespace: 'default', tool: 'pay', operation: 'invoke' },
+const FACTS = { decisionId: 'd-1', at: Date.UTC(2026, 0, 2, 3, 4, 5) }
+
+/** An evidence record that a decision is part of. */
+function evidence(decision: JsonObject) {
+  const body = { request_id: 'r-1', tool: 'pay', operation: 'invoke', decision }
+  return { namespace: 'default', at: FACTS.at, body }
 }
 
 const SECRET = 'IBAN-of-somebody'
@@ -31,8 +34,9 @@ const set = {
   ],
 }
 
-test('A decision record has its sixteen fields, names what was read, and holds no value of the input', () => {
-  const record = decisionRecord(decide(set, { input: { to: SECRET, amount: 123_456 } }), FACTS)
+test('A decision on record has its sixteen fields, names what was read, and holds no value of the input', () => {
+  const kept = decisionRecord(decide(set, { input: { to: SECRET, amount: 123_456 } }), FACTS)
+  const record = decisionFields(evidence(kept))
   assert.deepEqual(record, {
     policy_id: 'AgentPolicy/guard',
     policy_version: record.policy_version,
@@ -57,7 +61,7 @@ test('A decision record has its sixteen fields, names what was read, and holds n
     expires_at_utc: '2026-01-02T03:05:05.000Z',
     override_policy: null,
     evidence_refs: record.evidence_refs,
-    redaction: 'names of fields only; values are not kept',
+    redaction: 'names-only',
     review_path: 'escalation',
   })
   assert.equal(Object.keys(record).length, 16)
@@ -67,11 +71,26 @@ test('A decision record has its sixteen fields, names what was read, and holds n
 })
 
 test('A decision that nobody has to agree to expires nowhere; an override names what it overrides', () => {
-  const record = decisionRecord(decide({}), { ...FACTS, overrides: 'd-0', evidenceRefs: ['grant:g-1'] })
+  const kept = decisionRecord(decide({}), { ...FACTS, overrides: 'd-0', evidenceRefs: ['grant:g-1'] })
+  const record = decisionFields(evidence(kept))
+  assert.equal(Object.keys(record).length, 16)
   assert.deepEqual([record.decision, record.expires_at_utc, record.review_path], ['allow', null, 'none'])
   assert.deepEqual([record.approval_authority, record.required_approvals], [[], []])
   assert.equal(record.override_policy, 'd-0')
   assert.ok((record.evidence_refs as string[]).includes('grant:g-1'))
+})
+
+test('A decision repeats nothing that its evidence record has, and has no field that says nothing', () => {
+  const kept = decisionRecord(decide({}), FACTS)
+  const names = 'policy_id policy_version decision_id decision reason_codes evidence_refs redaction'
+  assert.deepEqual(Object.keys(kept), names.split(' '))
+  assert.equal(decisionRecord(decide({}), { ...FACTS, requestId: 'r-2' }).request_id, 'r-2')
+})
+
+test('What an earlier version kept, with all sixteen fields in the decision, reads the same', () => {
+  const fields = decisionFields(evidence(decisionRecord(decide(set), FACTS)))
+  const { at } = FACTS
+  assert.deepEqual(decisionFields({ namespace: 'default', at, body: { decision: fields } }), fields)
 })
 
 test('docs/reference/reason-codes.md is what the table says', () => {

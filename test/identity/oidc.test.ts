@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { SignJWT } from 'jose'
 import { createEgress } from '../../src/egress/egress.ts'
+import { createNetwork } from '../../src/egress/network.ts'
 import { createAuthenticator } from '../../src/identity/authenticator.ts'
 import { createFetchJson } from '../../src/identity/fetch-json.ts'
 import { type OidcIssuer, readOidcConfig } from '../../src/identity/oidc-config.ts'
@@ -14,7 +15,7 @@ import { AUDIENCE, type OidcServer, startOidc } from './oidc-server.ts'
 import { callerIn, hmacToken, partsOf, refusalIn } from './support.ts'
 
 let oidc: OidcServer
-const system = createSystemWorld()
+const system = createSystemWorld({ network: createNetwork() })
 before(async () => {
   oidc = await startOidc()
 })
@@ -60,7 +61,7 @@ function setUp(options: { readonly config?: string; readonly fetchJson?: FetchJs
     world,
     adminToken: 'admin-token-0123456789-0123456789',
     issuers: issuersOf(options.config ?? CONFIG(oidc.issuer)),
-    fetchJson: options.fetchJson ?? createFetchJson(createEgress({ world: system })),
+    fetchJson: options.fetchJson ?? createFetchJson(createEgress({ world: system, reach: 'loopback' })),
     isRevoked: () => false,
     oidc: { onTrouble: (message) => troubles.push(message) },
   })

@@ -140,7 +140,7 @@ export function startLife({ world, store, channels, links, handles = true }: Lif
   events.on('notify:failed', (event) => failures.push(event))
   const notifier = createNotifier({
     world,
-    egress: createEgress({ world }),
+    egress: createEgress({ world, reach: 'loopback' }),
     channels,
     ...(links === undefined ? {} : { links }),
   })

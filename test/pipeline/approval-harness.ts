@@ -44,7 +44,7 @@ export interface Life {
 }
 
 export interface ApprovalPlace {
-  open(tools: readonly SteeredTool[]): Promise<Life>
+  open(tools: readonly Pick<SteeredTool, 'definition'>[]): Promise<Life>
   /** Moves the clock of every life on. */
   advance(ms: number): void
 }
@@ -184,7 +184,17 @@ export async function evidenceOf(life: Life, callId?: string) {
   for await (const part of life.runtime.audit.export()) text += part
   const lines = text.split('\n').filter((line) => line !== '')
   return lines
-    .map((line): { type: string; call_id?: string; body?: string } => JSON.parse(line))
+    .map((line): EvidenceLine => JSON.parse(line))
     .filter((line) => line.body !== undefined && (callId === undefined || line.call_id === callId))
-    .map(({ type, body = '{}' }) => ({ type, body: JSON.parse(body) as JsonObject }))
+    .map(({ type, namespace = '', at = 0, body = '{}' }) => {
+      return { type, namespace, at, body: JSON.parse(body) as JsonObject }
+    })
+}
+
+interface EvidenceLine {
+  readonly type: string
+  readonly namespace?: string
+  readonly call_id?: string
+  readonly at?: number
+  readonly body?: string
 }

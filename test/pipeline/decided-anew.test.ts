@@ -5,6 +5,7 @@ import { createRuntime, createWorld } from '../../src/runtime.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { JsonObject } from '../../src/util/json.ts'
+import { decisionFields } from '../governance/decision-fields.ts'
 import { approvalPlace, ask, endOf, evidenceOf, ok, payTool, refusal } from './approval-harness.ts'
 import { EVERYTHING, NATURAL, READ, type SteeredTool, steeredTool, WRITE } from './harness.ts'
 import { until } from './until.ts'
@@ -111,6 +112,34 @@ test('S45: other people would have to agree by now: there is no second attempt',
   assert.equal(end.failure?.details.code, 'policy-changed', JSON.stringify(end.failure))
 })
 
+for (const [how, stop, code] of [
+  ['a policy', { blocked_tools: ['pay'] }, 'tool-blocked'],
+  ['a freeze', undefined, 'frozen'],
+] as const) {
+  test(`S40: what ${how} denies between two attempts is on record with the decision that denied it`, async (t) => {
+    const pay = payTool(RETRIES)
+    const life = await approvalPlace(t, 'memory').open([pay])
+    pay.behave(async () => {
+      if (stop === undefined) await life.admin.freeze({ what: 'tool', name: 'pay' }, { reason: 'incident' })
+      else await life.apply(policy('stop', stop))
+      throw new Error('busy')
+    })
+    const answer = await life.agent.call({ tool: 'pay', input: { amount: 5 }, idempotencyKey: 'k' })
+    assert.equal(answer.failure?.details.code, code, JSON.stringify(answer.failure))
+    assert.equal(pay.sends.length, 1)
+    const facts = await evidenceOf(life, answer.callId)
+    const [started] = facts.filter(({ type }) => type === 'tool.started')
+    const last = facts.at(-1)
+    const decision = last?.body.decision as JsonObject | undefined
+    const ref = answer.failure?.details.policy_ref as JsonObject | undefined
+    const before = started?.body.decision as JsonObject | undefined
+    assert.ok(decision?.decision_id, JSON.stringify(last))
+    assert.equal(decision.decision_id, ref?.decision_id)
+    assert.notEqual(decision.decision_id, before?.decision_id)
+    assert.match(JSON.stringify(decision), new RegExp(`"deny".*${code}|${code}.*"deny"`))
+  })
+}
+
 test('S43: a call that policy turns into a dry run is on record', async (t) => {
   const pay = payTool()
   const life = await approvalPlace(t, 'memory').open([pay])
@@ -120,8 +149,9 @@ test('S43: a call that policy turns into a dry run is on record', async (t) => {
   assert.equal((await life.agent.getCall(answer.callId))?.state, 'succeeded')
   const [skipped, ...more] = await evidenceOf(life, answer.callId)
   assert.deepEqual([skipped?.type, skipped?.body.status, more], ['request.skipped', 'SKIPPED', []])
-  const decision = skipped?.body.decision as JsonObject
-  assert.deepEqual([decision.decision, Object.keys(decision).length], ['transform', 16])
+  assert.ok(skipped)
+  const { decision, ...others } = decisionFields(skipped)
+  assert.deepEqual([decision, Object.keys(others).length], ['transform', 15])
   const asked = await life.agent.call({ tool: 'pay', input: { amount: 5 }, dryRun: true })
   assert.equal(
     await life.agent.getCall(asked.callId),
@@ -145,13 +175,14 @@ test('every call that was allowed, asked about or denied has the sixteen fields 
   )
   const decisionOf = async (tool: string, amount: number, door = life.agent) => {
     const { callId } = await door.call({ tool, input: { amount }, idempotencyKey: `${tool} ${amount}` })
-    const known = (await evidenceOf(life, callId)).flatMap(({ body }): readonly JsonObject[] =>
-      body.decision === undefined ? [] : [body.decision as JsonObject],
-    )
+    const records = (await evidenceOf(life, callId)).filter(({ body }) => body.decision !== undefined)
+    const known = records.map(decisionFields)
     assert.deepEqual(
       known.map((one) => Object.keys(one).length),
       [16],
     )
+    assert.equal(typeof known[0]?.request_id, 'string')
+    assert.deepEqual(known[0]?.scope, { namespace: 'default', tool, operation: 'invoke' })
     return [known[0]?.decision, known[0]?.policy_id]
   }
   assert.deepEqual(await decisionOf('pay', 1), ['allow', 'permissions'])

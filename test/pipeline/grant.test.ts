@@ -84,6 +84,19 @@ for (const kind of KINDS) {
   })
 }
 
+for (const kind of KINDS) {
+  test(`a grant that two take back at once is ended once, and is on record as that (${kind})`, async (t) => {
+    const life = await approvalPlace(t, kind).open([payTool()])
+    const { id } = made(await life.person('ann').makeGrant(SMALL))
+    const ends = await Promise.all(
+      ['ann', 'ben', 'cleo'].map((actor) => life.person(actor).endGrant(id, { reason: actor })),
+    )
+    assert.deepEqual(ends.map((end) => end.kind).sort(), ['not-found', 'not-found', 'ok'])
+    const ended = (await evidenceOf(life)).filter(({ type }) => type === 'grant.ended')
+    assert.equal(ended.length, 1)
+  })
+}
+
 test('a grant of the caller itself never counts, and an agent makes none', async (t) => {
   const pay = payTool()
   const life = await approvalPlace(t, 'memory').open([pay])

@@ -229,7 +229,8 @@ test("S2: the request's net_allowlist is about every address that the call may n
   t.after(() => Promise.all([tool.close(), elsewhere.close()]))
   const { runtime, door } = await open(t)
   const text = tool.manifest().replace(`${tool.peer.origin}/commit`, `${elsewhere.peer.origin}/commit`)
-  await apply(runtime, text)
+  const allow = JSON.stringify([tool.peer.origin, elsewhere.peer.origin])
+  await apply(runtime, text.replace(/^spec:$/m, `spec:\n  egress: {allow: ${allow}}`))
   const call = (netAllowlist: string[]) =>
     door.call({ ...four(runtime, 'invoke', {}), constraints: { netAllowlist } })
   assert.equal((await call([tool.peer.origin])).failure?.id, 'egress-denied')

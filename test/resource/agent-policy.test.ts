@@ -165,6 +165,12 @@ test('what reaches further than it looks is said', () => {
   assert.deepEqual(warnings('AgentPolicy', `apply_mode: global\nblocked_tools: ['*']`), [
     '6:19 spec.blocked_tools[0]: blocks every tool that is or will be there, for whom the policy is about',
   ])
+  for (const tools of ['', "tools: ['*'], "])
+    assert.deepEqual(warnings('AgentPolicy', `apply_mode: global\nrules: [{${tools}decision: deny}]`), [
+      '6:11 spec.rules[0]: denies every call of every tool, for whom the policy is about',
+    ])
+  for (const limit of ['tools: [a*]', 'operation_classes: [admin]', 'when: [{field: a, op: exists}]'])
+    assert.deepEqual(warnings('AgentPolicy', `apply_mode: global\nrules: [{${limit}, decision: deny}]`), [])
   assert.deepEqual(
     warnings('AgentPolicy', 'apply_mode: global\ntarget_agents: [a]\nrules: [{decision: escalate}]'),
     [
@@ -202,7 +208,7 @@ test('every bad value is said at its place', () => {
     ],
     [
       'rules: [{decision: deny, when: [{field: a, op: like, value: 1}]}]',
-      "5:50 spec.rules[0].when[0].op: must be one of eq, ne, gt, gte, lt, lte, in, not_in, exists; it is 'like'",
+      "5:50 spec.rules[0].when[0].op: must be one of eq, ne, gt, gte, lt, lte, in, not_in, in_domain, not_in_domain, exists; it is 'like'",
     ],
     [
       'rules: [{decision: deny, when: [{field: a, op: gt, value: [1]}]}]',

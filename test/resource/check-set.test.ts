@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createCedarAsks } from '../../src/governance/cedar/cedar-asks.ts'
+import { createCedarEngine } from '../../src/governance/cedar/cedar-engine.ts'
 import { formatProblem, readManifests } from '../../src/resource/manifest.ts'
 import { type AppliedResource, planApply } from '../../src/resource/plan-apply.ts'
 import type { ResourceFinding } from '../../src/resource/problem.ts'
@@ -134,7 +136,8 @@ test('production: what cannot be taken back needs an approval rule that concerns
   const tool = document('Tool', 'pay', RISKY)
   const lacking = /operation invoke is irreversible, and no approval rule concerns it/
   assert.deepEqual(told(planOf(tool)), [], 'not outside production')
-  const production = (...more: string[]) => told(planOf(set(tool, ...more), PRODUCTION))
+  const asks = createCedarAsks(createCedarEngine())
+  const production = (...more: string[]) => told(planOf(set(tool, ...more), { ...PRODUCTION, asks }))
   assert.match(production()[0] ?? '', lacking)
   const covering = [
     document(
@@ -186,6 +189,11 @@ test('production: what cannot be taken back needs an approval rule that concerns
       'AgentPolicy',
       'p',
       `apply_mode: global\ncedar: |\n  // @decision("require-approval")\n  forbid(principal, action, resource);`,
+    ),
+    document(
+      'AgentPolicy',
+      'p',
+      `apply_mode: global\ncedar: |\n  @decision("escalate")\n  forbid(principal, action, resource == Writ::Tool::"look");`,
     ),
   ]
   for (const one of missing) assert.match(production(one)[0] ?? '', lacking, one)

@@ -18,10 +18,8 @@ import {
 const local = (spec: object): ToolSpec => loose({ endpoint: undefined, ...spec })
 
 test('S33: types that are not built are accepted with a warning', () => {
-  warned({ type: 'grpc', endpoint: 'a.example.com:443' }, 'spec.type', /cannot be called by this build/)
-  warned({ type: 'webhook-callback' }, 'spec.type', /cannot be called by this build/)
-  warned(local({ type: 'cli', cli: { command: 'jq', image: 'jq:1' } }), 'spec.type', /calls are refused/)
-  warned(local({ type: 'wasm', wasm: { module: 'a.wasm' } }), 'spec.type', /calls are refused/)
+  warned(local({ type: 'wasm', wasm: { module: 'a.wasm' } }), 'spec.type', /cannot be called by this build/)
+  assert.deepEqual(lines(resolve({ type: 'grpc', endpoint: 'a.example.com:443' }).warnings), [])
   assert.deepEqual(lines(resolve({ type: 'external' }).warnings), [])
 })
 
@@ -144,12 +142,18 @@ test('webhook polling is a time', () => {
   refused({ type: 'webhook-callback', webhook: { poll: '0s' } }, 'spec.webhook.poll', /more than zero/)
 })
 
-test('S33: a request other than the one that is built refuses calls; redirects are never followed', () => {
-  refusesCalls({ http: { method: 'PUT' } }, 'spec.http.method', 'control-unavailable')
-  refusesCalls({ http: { content_type: 'text/xml' } }, 'spec.http.content_type', 'control-unavailable')
-  warned({ http: { max_redirects: 3 } }, 'spec.http.max_redirects', /no redirect/)
-  assert.deepEqual(
-    resolved({ http: { method: 'POST', content_type: 'application/json; charset=utf-8' } }).unenforced,
-    [],
-  )
+test('an http tool is asked as it declares, by default with POST, JSON and no redirects', () => {
+  assert.equal(resolved({}).http, undefined)
+  assert.deepEqual(resolved({ http: {} }).http, {
+    method: 'POST',
+    contentType: 'application/json',
+    maxRedirects: 0,
+  })
+  const http = { method: 'PUT', content_type: 'text/xml; charset=UTF-8', max_redirects: 3 } as const
+  const tool = resolved({ http })
+  assert.deepEqual(tool.http, { method: 'PUT', contentType: 'text/xml; charset=UTF-8', maxRedirects: 3 })
+  assert.deepEqual(tool.unenforced, [])
+  refused({ http: { content_type: 'text/xml; charset=latin1' } }, 'spec.http.content_type', /character set/)
+  refused({ http: { content_type: 'multipart/form-data' } }, 'spec.http.content_type', /not made/)
+  warned({ http: { method: 'GET', content_type: 'text/xml' } }, 'spec.http.content_type', /not used by GET/)
 })

@@ -46,6 +46,14 @@ test('what may be a secret is masked, also when it changes', () => {
   ])
 })
 
+test('the values of the environment of an MCP server are masked, its names are not', () => {
+  const env = [{ name: 'TOKEN', value: 'hunter2' }]
+  assert.deepEqual(diffBodies(undefined, { spec: { env } }), [
+    { op: 'add', path: 'spec.env[0].name', to: 'TOKEN' },
+    { op: 'add', path: 'spec.env[0].value', to: '***' },
+  ])
+})
+
 test('only what is masked is masked', () => {
   const body = (secretRef: string): JsonObject => ({
     spec: { cli: { env_from: [{ name: 'T', secretRef }] } },

@@ -64,7 +64,11 @@ test('the reversible write is valid, and can be called', () => {
     windowMs: 3_600_000,
     onRepeat: 'block',
   })
-  assert.deepEqual(assign?.effect.keyed, { header: 'Idempotency-Key', retentionMs: 86_400_000 })
+  assert.deepEqual(assign?.effect.keyed, {
+    header: 'Idempotency-Key',
+    retentionMs: 86_400_000,
+    scope: 'tool',
+  })
   assert.deepEqual(unassign?.inputSchema, assign?.inputSchema)
   assert.deepEqual([assign?.timeoutMs, status?.timeoutMs, assign?.timeoutMaxMs], [10_000, 2_000, 40_000])
   assert.deepEqual(assign?.harmlessErrors, ['conflict'])

@@ -66,10 +66,16 @@ for (const kind of KINDS) {
 
   test(`the schema of ${kind.name} holds to the strict rules of draft 2020-12`, () => {
     const ajv = new Ajv2020({ strict: true, strictTypes: false })
-    ajv.addVocabulary(['expected', 'sameAs'])
+    ajv.addVocabulary(['expected', 'sameAs', 'notation'])
     assert.doesNotThrow(() => ajv.compile(kind.schema))
   })
 }
+
+test('every kind has a reference page, and the contents of the docs lead to it', () => {
+  const contents = readFileSync(new URL('../../docs/README.md', import.meta.url), 'utf8')
+  for (const { name, singular } of KINDS)
+    assert.ok(contents.includes(`[${name}](reference/${singular}.md)`), name)
+})
 
 test('blocks that are described elsewhere are described there', () => {
   const seen: string[] = []

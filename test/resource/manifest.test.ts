@@ -42,15 +42,15 @@ test('unknown and missing kinds and versions are said at their place', () => {
   assert.deepEqual(problemsOf('apiVersion: writ.dev/v1\nkind: Tol\nfoo: 1\n'), [
     "tool.yaml:2:7: error: kind: 'Tol' is not known. Fix: did you mean Tool?",
   ])
-  assert.deepEqual(problemsOf('apiVersion: writ.dev/v1\nkind: Secret\n'), [
-    "tool.yaml:2:7: error: kind: 'Secret' is not known. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy",
+  assert.deepEqual(problemsOf('apiVersion: writ.dev/v1\nkind: Widget\n'), [
+    "tool.yaml:2:7: error: kind: 'Widget' is not known. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy, Secret, McpServer",
   ])
   assert.deepEqual(problemsOf('kind: [Tool]\napiVersion: 1\n'), [
-    'tool.yaml:1:7: error: kind: must be text. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy',
+    'tool.yaml:1:7: error: kind: must be text. Fix: use one of Tool, AgentRole, ToolPermission, AgentPolicy, Secret, McpServer',
     'tool.yaml:2:13: error: apiVersion: must be text. Fix: write apiVersion: writ.dev/v1',
   ])
   assert.deepEqual(problemsOf('metadata: {name: x}\nspec: {}\n'), [
-    'tool.yaml:1:1: error: kind: is missing. Fix: add kind: Tool, or another one of AgentRole, ToolPermission, AgentPolicy',
+    'tool.yaml:1:1: error: kind: is missing. Fix: add kind: Tool, or another one of AgentRole, ToolPermission, AgentPolicy, Secret, McpServer',
     'tool.yaml:1:1: error: apiVersion: is missing. Fix: add apiVersion: writ.dev/v1',
   ])
 })

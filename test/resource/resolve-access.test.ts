@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ToolSpec } from '../../src/resource/tool.ts'
-import { LOCAL, lines, PRODUCTION, refused, refusesCalls, resolve, resolved, warned } from './support.ts'
+import {
+  LOCAL,
+  lines,
+  loose,
+  PRODUCTION,
+  refused,
+  refusesCalls,
+  resolve,
+  resolved,
+  warned,
+} from './support.ts'
 
 test('capabilities are trimmed, lower case, without repeats, and have two or more segments', () => {
   assert.deepEqual(
@@ -19,12 +29,13 @@ test('a permission class is a name', () => {
   refused({ permission_class: 'a b' }, 'spec.permission_class', /is no valid name/)
 })
 
-test('isolation: what runs elsewhere needs none here, whatever its risk', () => {
+test('isolation: what runs elsewhere is held to its own endpoint from high risk on (seed 002)', () => {
   for (const risk_level of ['low', 'medium', 'high', 'critical'] as const) {
-    assert.equal(resolved({ risk_level }).isolation, 'none')
-    assert.equal(resolved({ type: 'external', risk_level }).isolation, 'none')
-    assert.equal(resolved({ type: 'grpc', risk_level }).isolation, 'none')
-    assert.equal(resolved({ type: 'webhook-callback', risk_level }).isolation, 'none')
+    const expected = risk_level === 'high' || risk_level === 'critical' ? 'sandboxed' : 'none'
+    for (const type of ['http', 'external', 'grpc', 'webhook-callback'] as const) {
+      assert.equal(resolved({ type, risk_level }).isolation, expected)
+      assert.equal(resolved({ type, risk_level, runtime: { isolation_mode: 'none' } }).isolation, 'none')
+    }
   }
 })
 
@@ -40,11 +51,12 @@ test('isolation: local code always has a boundary, and risk raises it', () => {
   assert.equal(wasm('high').isolation, 'sandboxed')
 })
 
-test('S33: a declared isolation refuses calls as isolation_unavailable', () => {
-  for (const isolation_mode of ['sandboxed', 'container', 'kubernetes', 'wasm'] as const) {
+test('S33: an isolation that cannot be given refuses calls as isolation_unavailable', () => {
+  for (const isolation_mode of ['container', 'kubernetes', 'wasm'] as const) {
     refusesCalls({ runtime: { isolation_mode } }, 'spec.runtime.isolation_mode', 'isolation-unavailable')
   }
-  assert.deepEqual(resolved({ runtime: { isolation_mode: 'none' } }).unenforced, [])
+  for (const isolation_mode of ['none', 'sandboxed'] as const)
+    assert.deepEqual(resolved({ runtime: { isolation_mode } }).unenforced, [])
 })
 
 test('S50: code execution without isolation is for profile local', () => {
@@ -63,8 +75,8 @@ test('S50: code execution without isolation is for profile local', () => {
   )
 })
 
-test('S33: auth refuses calls as secret_resolution_failed, and bearer is the default', () => {
-  refusesCalls({ auth: { secretRef: 'key' } }, 'spec.auth', 'secret-missing')
+test('auth is enforced, and bearer is the default', () => {
+  assert.deepEqual(resolved({ auth: { secretRef: 'key' } }).unenforced, [])
   assert.deepEqual(resolved({ auth: { secretRef: 'key', scopes: [' a ', 'a', ''] } }).auth, {
     profile: 'bearer',
     secretRef: 'key',
@@ -93,6 +105,11 @@ test('auth says what each profile needs', () => {
       /must be an https URL/,
     )
   }
+  // On a laptop a token endpoint of its own needs no TLS.
+  for (const tokenURL of ['http://127.0.0.1:9/token', 'http://localhost/token', 'http://[::1]:9/token']) {
+    const auth = { profile: 'oauth2_client_credentials', secretRef: 'a', tokenURL } as const
+    assert.equal(resolved({ auth }).auth?.tokenURL, tokenURL)
+  }
   warned(
     { auth: { secretRef: 'a', headerName: 'X-Key' } },
     'spec.auth.headerName',
@@ -101,14 +118,14 @@ test('auth says what each profile needs', () => {
   warned({ auth: { secretRef: 'a', tokenURL: 'https://a.example.com' } }, 'spec.auth.tokenURL', /is not used/)
 })
 
-test('a secret is a name, of the own namespace', () => {
+test('a secret is a name, of the own namespace or of one that shares it', () => {
   for (const secretRef of ['key', 'key:token', 'default/key', 'default/key:token', 'Key_1.x']) {
     assert.equal(resolved({ auth: { secretRef } }).auth?.secretRef, secretRef)
   }
   for (const secretRef of ['a b', 'sk live', '$(cat /etc/passwd)', 'a:b:c', '/a', '../a/b']) {
     refused({ auth: { secretRef } }, 'spec.auth.secretRef', /is no reference/)
   }
-  refused({ auth: { secretRef: 'other/key' } }, 'spec.auth.secretRef', /refers to the namespace 'other'/)
+  warned({ auth: { secretRef: 'other/key' } }, 'spec.auth.secretRef', /refers to the namespace 'other'/)
 })
 
 test('S50: auth is not for cli', () => {
@@ -167,7 +184,12 @@ test('an origin has no path and no star inside, and one list is enough', () => {
 
 test('S33: a list for a type that connects by itself refuses calls', () => {
   refusesCalls(
-    { type: 'grpc', endpoint: 'a.example.com:443', egress: { allow: ['a.example.com'] } },
+    loose({
+      type: 'wasm',
+      endpoint: undefined,
+      wasm: { module: 'a.wasm' },
+      egress: { allow: ['a.example.com'] },
+    }),
     'spec.egress.allow',
     'control-unavailable',
   )

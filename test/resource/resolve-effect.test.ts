@@ -278,11 +278,16 @@ test('S27: a named operation says exactly one way, and one that is there', () =>
 })
 
 test('S27: the address of a named operation is checked as the endpoint is', () => {
+  const egress = { allow: ['https://*.example.com', 'http://localhost'] }
   const ask = (status_query: unknown): ToolSpec =>
-    ({ effect: { class: 'administrative', status_query } }) as ToolSpec
+    ({ egress, effect: { class: 'administrative', status_query } }) as ToolSpec
   const path = 'spec.effect.status_query'
   const url = { url: 'https://a.example.com/{key}', state: '/state', done: 'ok', not_done: ['no', 'gone'] }
   assert.equal(repeatOf(ask(url)), 'query')
+  const { egress: _list, ...without } = ask(url)
+  refused(without, `${path}.url`, /of another origin than the endpoint/)
+  assert.equal(repeatOf({ ...without, endpoint: 'https://a.example.com/x' }), 'query')
+  refused({ ...ask(url), risk_level: 'high' }, `${path}.url`, /all that isolation sandboxed reaches/)
   refused({ ...ask('status'), operations }, path, /sends every operation to the same address/)
   refused(ask({ ...url, url: 'https://a.example.com/' }), `${path}.url`, /which call it is about/)
   refused(ask({ ...url, url: '/status/{key}' }), `${path}.url`, /no absolute http/)

@@ -132,6 +132,7 @@ test('approval triggers are pointers, literal comparisons and reasons', () => {
         { field: '/to', op: 'in', value: ['a', 'b'] },
         { field: 'to', op: 'exists', value: false },
         { field: 'to', op: 'ne', value: null },
+        { field: 'to', op: 'not_in_domain', value: ['example.com'] },
       ),
     ).approvalTriggers,
     [
@@ -139,6 +140,7 @@ test('approval triggers are pointers, literal comparisons and reasons', () => {
       { field: '/to', op: 'in', value: ['a', 'b'] },
       { field: '/to', op: 'exists', value: false },
       { field: '/to', op: 'ne', value: null },
+      { field: '/to', op: 'not_in_domain', value: ['example.com'] },
     ],
   )
   const value = 'spec.approval_triggers[0].value'
@@ -148,6 +150,16 @@ test('approval triggers are pointers, literal comparisons and reasons', () => {
   refused(triggers({ field: 'amount', op: 'in', value: 'a' }), value, /does not fit/)
   refused(triggers({ field: 'amount', op: 'not_in', value: [] }), value, /does not fit/)
   refused(triggers({ field: 'amount', op: 'exists', value: 1 }), value, /does not fit/)
+  for (const domains of [
+    'example.com',
+    [],
+    [5],
+    ['Example.com'],
+    ['@example.com'],
+    ['*.example.com'],
+    ['com'],
+  ])
+    refused(triggers({ field: 'to', op: 'not_in_domain', value: domains }), value, /does not fit/)
   refused(
     triggers({ field: 'amont', op: 'exists' }),
     'spec.approval_triggers[0].field',

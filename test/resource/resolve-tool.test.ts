@@ -42,6 +42,7 @@ test('the defaults of 002 and of the rules are applied', () => {
     dataClassification: 'internal',
     isolation: 'none',
     netAllowlist: [],
+    reach: 'loopback',
     limits: { inputBytes: 1_048_576, outputBytes: 4_194_304 },
     auditStrict: false,
     auditFields: [],

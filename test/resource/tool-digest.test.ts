@@ -74,6 +74,7 @@ test('S49: everything that the tool means is part of it', () => {
     { permission_class: 'a' },
     { approval_triggers: [{ field: 'a', op: 'exists' }] },
     { egress: { allow: ['https://tool.example.com'] } },
+    { egress: { private: 'it is in our network' } },
     { grants: { fs: ['/a'] } },
     { effect: { class: 'administrative' } },
     { effect: { class: 'administrative', key: 'required' } },
@@ -86,7 +87,7 @@ test('S49: everything that the tool means is part of it', () => {
     {
       effect: {
         class: 'administrative',
-        status_query: { url: 'https://a.example.com/{key}', state: '/s', done: 1, not_done: 2 },
+        status_query: { url: 'https://tool.example.com/{key}', state: '/s', done: 1, not_done: 2 },
       },
     },
     { limits: { concurrency: 1 } },

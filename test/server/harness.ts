@@ -5,6 +5,7 @@ import { Agent, request } from 'undici'
 import { createTokenKeys } from '../../src/identity/key-file.ts'
 import { createIsRevoked } from '../../src/identity/revoked.ts'
 import { createRuntime, defineTool, type NativeToolDefinition, type Runtime } from '../../src/index.ts'
+import { createWorld } from '../../src/runtime.ts'
 import {
   createAuthenticator,
   createServer,
@@ -13,7 +14,6 @@ import {
   type ServerOptions,
 } from '../../src/server/index.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
-import { createSystemWorld } from '../../src/util/clock.ts'
 import type { World } from '../../src/util/world.ts'
 
 export const TOKEN = 'test-token-0123456789-0123456789'
@@ -130,18 +130,26 @@ export interface Harness {
   close(): Promise<void>
 }
 
-export async function startHarness(options: Partial<ServerOptions> = {}): Promise<Harness> {
+/** `withCommon` gets what another server over the same runtime needs. */
+export async function startHarness(
+  options: Partial<ServerOptions> = {},
+  withCommon: (common: Omit<ServerOptions, 'host' | 'port'>) => void = () => {},
+): Promise<Harness> {
   const effects: Effects = { done: [], aborted: [] }
-  const world = createSystemWorld()
+  const world = createWorld()
   const runtime = await createRuntime({ world, tools: tools(effects) })
   const metrics = createMetrics({ events: runtime.events, health: () => runtime.health() })
   const logged: { err: unknown }[] = []
-  const server = await createServer({
+  const common = {
     runtime,
     world,
     metrics,
     ...identityOf(runtime, world),
     logger: { error: (fields: object) => logged.push(fields as { err: unknown }), warn: () => {} } as never,
+  }
+  withCommon(common)
+  const server = await createServer({
+    ...common,
     host: '127.0.0.1',
     port: 0,
     ...options,

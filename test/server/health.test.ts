@@ -27,6 +27,27 @@ test('/readyz is 503 with the reasons once the runtime takes no calls', async (t
   assert.equal((await h.request('GET', '/healthz', { token: null })).status, 200)
 })
 
+test('/readyz names hosts and files on the machine itself only', async (t) => {
+  const h = await startHarness()
+  t.after(() => h.close())
+  const health = await h.runtime.health()
+  const detail = 'connect ECONNREFUSED db.internal:5432'
+  const failed = { ok: false, detail }
+  t.mock.method(h.runtime, 'health', async () => ({
+    ...health,
+    ready: false,
+    checks: { ...health.checks, store: failed, audit: failed },
+  }))
+  const here = await h.request('GET', '/readyz', { token: null })
+  assert.deepEqual(here.body.reasons, [`store: ${detail}`, `audit: ${detail}`])
+  for (const headers of [{ 'x-forwarded-for': '10.0.0.1' }, { host: 'rebound.example:7411' }]) {
+    const elsewhere = await h.request('GET', '/readyz', { token: null, headers })
+    assert.equal(elsewhere.status, 503)
+    assert.deepEqual(elsewhere.body.reasons, ['store: failed; see the log', 'audit: failed; see the log'])
+    assert.doesNotMatch(elsewhere.text, /db\.internal/)
+  }
+})
+
 test('/metrics is Prometheus text of what the server did', async (t) => {
   const h = await startHarness()
   t.after(() => h.close())

@@ -138,6 +138,31 @@ describe('issuing', () => {
     assert.equal((await issue({ actor: 'x' }, { token: agent })).status, 403, 'an agent issues none')
   })
 
+  it('refuses a scope that covers nothing, and doubts one that Writ never asks for', async () => {
+    for (const [scope, said] of [
+      ['tool:echo', /permits nothing: write it such as tool:weather:invoke/],
+      ['tool:*echo:invoke', /wildcard where none counts/],
+      ['*', /wildcard where none counts/],
+    ] as const) {
+      const reply = await issue({ actor: 'a', scopes: ['resource:read', scope] })
+      assert.equal(reply.status, 422, scope)
+      const [violation] = reply.body.error.details.violations
+      assert.equal(violation.path, '/scopes/1')
+      assert.match(violation.message, said)
+    }
+    const doubted = await issue({ actor: 'a', scopes: ['foo', 'approval:decid', 'Tool:echo:Invoke'] })
+    assert.equal(doubted.status, 201)
+    assert.deepEqual(doubted.body.scopes, ['foo', 'approval:decid', 'tool:echo:invoke'])
+    const [foo, decid, ...more] = doubted.body.warnings
+    assert.match(
+      foo,
+      /^scope 'foo' is no permission that Writ asks for.* A scope looks like tool:NAME:invoke/,
+    )
+    assert.match(decid, /Did you mean approval:decide\?$/)
+    assert.deepEqual(more, [])
+    assert.equal((await issue({ actor: 'a', scopes: ['resource:read'] })).body.warnings, undefined)
+  })
+
   it('says all that is wrong with a request, with its place', async () => {
     const reply = await issue({
       actor: 'a b',

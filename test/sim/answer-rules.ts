@@ -98,7 +98,10 @@ export class AnswerRules {
         break
       }
       case 'approval-pending':
-        if (record.tool.onRepeat !== 'approve' || twins().length === 0)
+        if (
+          record.tool.approval === undefined &&
+          (record.tool.onRepeat !== 'approve' || twins().length === 0)
+        )
           fail('truth', `${name}: waits for nothing`)
         break
       case 'canceled': {

@@ -1,5 +1,5 @@
 // The tools as an operator applied them before the run: made once, through the real door, and copied into every database.
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Dispatcher } from 'undici'
 import { createRuntime } from '../../src/runtime.ts'
 import { createInlineFlusher } from '../../src/store/sqlite/inline-flusher.ts'
@@ -39,8 +39,19 @@ export interface MachineDatabase {
   reset(rows: readonly ResourceCells[]): void
 }
 
+/** Every life prepares the same statements: they are the database's, and are run to their end each time. */
+class SharedStatements extends DatabaseSync {
+  readonly #prepared = new Map<string, StatementSync>()
+
+  override prepare(sql: string): StatementSync {
+    const statement = this.#prepared.get(sql) ?? super.prepare(sql)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
+}
+
 export function createDatabase(): MachineDatabase {
-  const database = new DatabaseSync(':memory:')
+  const database = new SharedStatements(':memory:')
   migrate(database)
   const tables = database
     .prepare(

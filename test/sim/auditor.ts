@@ -9,6 +9,8 @@ export interface AuditorOptions {
   readonly agenda: Agenda
   readonly machines: readonly Machine[]
   readonly facts: Facts
+  /** Whoever else looks at the end. */
+  readonly also: (running: Running) => Promise<void>
 }
 
 const AGAIN_MS = 500
@@ -48,7 +50,10 @@ export class Auditor {
     })
   }
 
-  async #verify({ runtime, life }: Running): Promise<void> {
+  async #verify(running: Running): Promise<void> {
+    const { runtime, life } = running
+    await this.#options.also(running)
+    if (life.dead) return
     const pieces: string[] = []
     for await (const piece of runtime.audit.export()) pieces.push(piece)
     const verdict = await verifyExport(linesOf(pieces))

@@ -29,12 +29,16 @@ export class Bounds {
     const { shared } = this.#facts
     const alone =
       !shared &&
+      // Once people have agreed, what waited runs beside whoever asks again.
+      record.tool.approval === undefined &&
       !record.interrupted &&
       !record.calls.some((other) => other !== call && other.life === life && isUnderWay(other))
-    const longest = alone ? longestRun(call, record.tool) : PATIENCE_MS
+    // People take their time.
+    const people = call.ask.throughApproval === true
+    const longest = alone && !people ? longestRun(call, record.tool) : PATIENCE_MS
     const end = Math.min(call.deadline, agenda.now + longest)
     // Its intent may wait for the disk, and so may its outcome.
-    const grace = shared || record.tool.query !== undefined ? ANSWER_GRACE_MS : 0
+    const grace = shared || people || record.tool.query !== undefined ? ANSWER_GRACE_MS : 0
     this.#set(call, Math.max(end, agenda.now + diskMs) + diskMs + grace)
   }
 

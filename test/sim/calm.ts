@@ -36,6 +36,8 @@ const UNDER_WAY: ReadonlySet<string> = new Set([
   'rolling-back',
   'compensating',
 ])
+/** Somebody is at work on these whatever became of the build since. */
+const RUNS: ReadonlySet<string> = new Set(['intended', 'sent'])
 const DONE: ReadonlySet<string> = new Set(['done', 'committed', 'compensating', 'compensation-failed'])
 const NOT_DONE: ReadonlySet<string> = new Set(['not-done', 'canceled', 'rolled-back'])
 
@@ -74,9 +76,13 @@ export class CalmRules {
   #left(): string | undefined {
     const { ledger, agenda, history } = this.#facts
     for (const entry of ledger.entries()) {
-      // Without its build nothing can be done about it.
-      if (history.removed.has(history.callOfId(entry.callId)?.record.tool.name ?? '')) continue
       const what = `the entry of ${this.#nameOf(entry)} is ${entry.state}`
+      const tool = history.callOfId(entry.callId)?.record.tool
+      // Somebody decides, or its time is over.
+      if (entry.state === 'awaiting-approval' && tool?.approval !== undefined) return what
+      // Without its build nothing can be done about it.
+      const runs = tool?.approval !== undefined && RUNS.has(entry.state)
+      if (history.removed.has(tool?.name ?? '') && !runs) continue
       if (UNDER_WAY.has(entry.state)) return what
       if ((entry.state === 'unknown' || entry.state === 'commit-unknown') && this.#canBeAsked(entry))
         return what

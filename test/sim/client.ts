@@ -123,7 +123,10 @@ export class Clients {
     watch.onStart(call)
     const { waitMs, cancelMs, hangUpMs } = ask
     handle
-      .answer(waitMs === undefined ? undefined : { waitMs })
+      .answer({
+        ...(waitMs === undefined ? {} : { waitMs }),
+        ...(ask.throughApproval === undefined ? {} : { throughApproval: true }),
+      })
       .then((answer) => this.#answered(call, answer))
     if (cancelMs === 0) this.#cancel(call, handle)
     else if (cancelMs !== undefined) this.#later(call, cancelMs, 'cancels', () => this.#cancel(call, handle))
@@ -145,6 +148,25 @@ export class Clients {
     this.#options.watch.onCancel(call)
   }
 
+  /** Takes back what waits for people, on any replica. */
+  #withdraw(call: SimCall): void {
+    const { agenda, machines, random, log } = this.#options
+    const { withdrawMs, actor } = call.ask
+    if (withdrawMs === undefined) return
+    agenda.after(withdrawMs, undefined, `${call.name} is taken back`, () => {
+      const running = random.fork('withdraw', call.name).pick(machines).running
+      if (running === undefined || running.life.held !== undefined) return
+      call.canceledAt ??= agenda.now
+      const taken = running.doors.get(actor)?.cancelCall(call.id)
+      taken?.then(
+        (what) => log(`${call.name} was taken back: ${what}`),
+        () => {
+          // A store that has failed or closed meanwhile answers nothing (S37).
+        },
+      )
+    })
+  }
+
   #answered(call: SimCall, answer: Answer): void {
     const { agenda, watch, log, random } = this.#options
     const time = this.#waiting.get(call)
@@ -155,12 +177,14 @@ export class Clients {
     call.answer = answer
     call.answeredAt = agenda.now
     if (answer.state === 'prepared' || answer.effect === 'done') watch.onEffect(call, answer)
+    if (answer.state === 'awaiting-approval') this.#withdraw(call)
     if (answer.final && random.fork('look', call.name).chance(0.2)) this.#look(call)
     // An agent that was told of a repeat tries once more later, too.
     const open =
       answer.state === 'running' ||
       answer.state === 'unknown' ||
       answer.state === 'reconciling' ||
+      (answer.state === 'awaiting-approval' && call.record.tool.approval !== undefined) ||
       answer.failure?.id === 'effect-repeated'
     if (answer.failure?.retryable !== true && !open) {
       this.#left--

@@ -15,6 +15,8 @@ export interface IncidentOptions {
   readonly machines: readonly Machine[]
   readonly history: History
   readonly fail: Fail
+  /** A rule about a tool is about to change; gives back whom to tell that a life knows of it. */
+  readonly onPolicy: (tool: string, decision: 'require-approval' | 'deny') => (life: Life) => void
   readonly count: (what: string) => void
   readonly log: (line: string) => void
 }
@@ -99,6 +101,10 @@ export class Incidents {
       this.#upgrade(machine, incident.tool, incident.removesOld)
       return
     }
+    if (incident.kind === 'policy') {
+      this.#changePolicy(machine, incident.tool, incident.decision)
+      return
+    }
     count(`incident:${incident.kind}`)
     switch (incident.kind) {
       case 'crash':
@@ -118,6 +124,34 @@ export class Incidents {
         machine.partition(incident.ms)
         break
     }
+  }
+
+  #changePolicy(machine: Machine, tool: string, decision: 'require-approval' | 'deny'): void {
+    const { agenda, fail, count, onPolicy } = this.#options
+    const { running } = machine
+    if (running === undefined || running.life.failedAt !== undefined) return
+    const { life, runtime } = running
+    agenda.after(0, life, `another policy for ${tool}`, () => {
+      count('incident:policy')
+      const known = onPolicy(tool, decision)
+      const text = JSON.stringify({
+        apiVersion: 'writ.dev/v1',
+        kind: 'AgentPolicy',
+        metadata: { name: `about-${tool}` },
+        spec: { apply_mode: 'global', rules: [{ tools: [tool], decision, reason: 'another rule' }] },
+      })
+      runtime.resources.apply([{ file: 'policy.json', text }]).then(
+        ({ ok, problems }) => {
+          if (ok) known(life)
+          else fail('no-bug', `the policy for ${tool} is refused: ${JSON.stringify(problems)}`)
+        },
+        (error: unknown) => {
+          const { failedAt, closing, awayUntil } = life
+          if (failedAt === undefined && !closing && awayUntil === 0)
+            fail('no-bug', `the policy for ${tool}: ${String(error)}`)
+        },
+      )
+    })
   }
 
   #upgrade(machine: Machine, name: string, removesOld: boolean): void {

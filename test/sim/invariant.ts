@@ -20,6 +20,8 @@ export const INVARIANTS = {
   settles: 'once the tools can be asked, everything that can be is settled, and right (S27, S28)',
   undo: 'an effect is undone once, and only when somebody asked for it (S29)',
   saga: 'nothing is left of a saga that was aborted (S29)',
+  approval:
+    'nothing that people have to agree to happens unless they agreed to this very thing; each approval is used once (S45)',
   transition: 'entries move only as the table says',
   chain: 'the evidence can be computed again from what is kept (S39)',
   limit: 'concurrency and rate of a tool are never exceeded (admit)',

@@ -9,9 +9,9 @@ import type { Facts } from './invariant.ts'
 import type { Life } from './life.ts'
 import { foundIn } from './ownership-rules.ts'
 
-/** The moves of this world, written out once more. Nobody decides about approvals in it. */
+/** The moves of this world, written out once more. Whether what waited may be intended is looked at elsewhere. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
-  'awaiting-approval': ['not-done', 'canceled'],
+  'awaiting-approval': ['intended', 'not-done', 'canceled'],
   intended: ['sent', 'not-done', 'unknown', 'canceled'],
   sent: ['done', 'not-done', 'unknown', 'prepared', 'canceled'],
   'not-done': ['intended', 'awaiting-approval'],

@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run sim -- [options]
   --verbose         print every event
   --asks a1,a4      only these asks of the plan
   --incidents 0,2   only these incidents of the plan, by position; none with ''
-  --without WHAT    leave out person, sagas, or both: person,sagas
+  --without WHAT    leave out person, sagas, grants, or several: person,sagas
   --mutation NAME   without one safety rule
   --json            one line of JSON for each seed
   --help            this text, and the names of all mutations`

@@ -78,6 +78,9 @@ export class MemoryRules {
     // It looked before that: a process that was frozen since says what was true then, and is open, or refused.
     const looked = shared && later >= call.startedAt
     if (looked && (!answer.final || id === 'effect-repeated')) return true
+    // It looked before the other was told: it waits for people, as far as it knows.
+    const known = call.record.told ?? call.record.open
+    if (shared && answer.state === 'awaiting-approval' && (known?.at ?? 0) >= call.startedAt) return true
     // It never came to its key.
     if (answer.effect === 'none' && answer.failure?.retryable === true) return true
     // Decided anew each time (S16).
@@ -122,6 +125,8 @@ function isRemembered({ state, effect, failure }: Answer): boolean {
   if (effect === 'pending' || failure?.retryable === true) return false
   // Decided anew each time: the build may come back.
   if (failure?.id === 'version-unmatched') return false
+  // What people refused stays refused; any other denial is decided anew.
+  if (failure?.id === 'approval-denied') return true
   return state === 'succeeded' || state === 'failed' || state === 'canceled' || state === 'timed-out'
 }
 

@@ -1,7 +1,15 @@
 // Who asks for what and when: efforts, each with all the ways in which it is asked for more than once.
-import { ACTORS, type Ask, type Follow, PLAIN, type SagaPlan, type WorldKind } from './plan.ts'
+import {
+  ACTORS,
+  type Ask,
+  type Follow,
+  type GrantPlan,
+  PLAIN,
+  type SagaPlan,
+  type WorldKind,
+} from './plan.ts'
 import { Random } from './random.ts'
-import { EFFECT_TOOLS, SIM_TOOLS, type SimTool } from './sim-tool.ts'
+import { APPROVAL_TOOLS, EFFECT_TOOLS, SIM_TOOLS, type SimTool } from './sim-tool.ts'
 
 const HOUR = 3_600_000
 /** Replicas know of each other by then. */
@@ -31,6 +39,38 @@ export function asksOf(random: Random, world: WorldKind, crowd: boolean): Ask[] 
     }
   }
   return asks
+}
+
+/** What people have to agree to; some who ask wait for them, some take back what they asked for. */
+export function approvalAsksOf(random: Random, world: WorldKind): Ask[] {
+  const asks: Ask[] = []
+  const span = random.pick([50, 2_000, 12_000])
+  for (let index = random.int(2, 6); index > 0; index--) {
+    for (const ask of effortOf(random, random.pick(APPROVAL_TOOLS), index, span, world)) {
+      // Who listens for less than a second has nobody asked for long enough.
+      const { deadlineMs, ...rest } = ask
+      const listens = deadlineMs === undefined || random.chance(0.7) ? {} : { deadlineMs: deadlineMs + 2_000 }
+      asks.push({
+        ...rest,
+        ...listens,
+        restMs: Math.min(ask.restMs, 6_000),
+        name: `a${asks.length + 1}`,
+        ...(random.chance(0.25) ? { throughApproval: true as const } : {}),
+        ...(random.chance(0.1) ? { withdrawMs: random.int(0, 1_500) } : {}),
+      })
+    }
+  }
+  return asks
+}
+
+export function grantsOf(random: Random): GrantPlan[] {
+  return Array.from({ length: random.pick([0, 0, 1, 2]) }, () => ({
+    at: random.int(0, 6_000),
+    tool: random.pick(APPROVAL_TOOLS).name,
+    ttlMs: random.int(60_000, 90_000),
+    maxUses: random.int(1, 2),
+    ...(random.chance(0.3) ? { endMs: random.int(100, 5_000) } : {}),
+  }))
 }
 
 /** Some of the calls of one actor are in a saga. */

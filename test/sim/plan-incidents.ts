@@ -4,6 +4,7 @@ import {
   type CrashState,
   type Incident,
   LEASE_MS,
+  QUESTION_STATES,
   TWO_PHASE_STATES,
   WALL_OFFSET_MS,
   type WorldKind,
@@ -92,6 +93,7 @@ function statesOf(asks: readonly Ask[]): CrashState[] {
   for (const tool of tools) {
     if (tool?.query !== undefined) states.add('reconciling')
     if (tool?.undoneBy !== undefined) states.add('compensating')
+    if (tool?.approval !== undefined) for (const state of QUESTION_STATES) states.add(state)
     if (tool?.twoPhase === true) for (const state of TWO_PHASE_STATES) states.add(state)
   }
   return [...states]

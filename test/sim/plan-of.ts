@@ -1,6 +1,6 @@
 // The plan of a seed. Every part draws from a stream of chance of its own.
-import { FLUSH_MS, type Incident, PLAIN, type Plan, type Weather } from './plan.ts'
-import { asksOf, CROWD_AT, followed, sagasOf } from './plan-asks.ts'
+import { type Ask, FLUSH_MS, type Incident, PLAIN, type Plan, type Weather } from './plan.ts'
+import { approvalAsksOf, asksOf, CROWD_AT, followed, grantsOf, sagasOf } from './plan-asks.ts'
 import { incidentsOf } from './plan-incidents.ts'
 import { Random } from './random.ts'
 
@@ -9,8 +9,12 @@ export function planOf(seed: number): Plan {
   const calm = random.chance(0.15)
   const world = random.fork('world').weighted({ classic: 28, ages: 2, effects: 30, replicas: 50 })
   const replicas = world === 'replicas' ? 2 : 1
-  const crowd = !PLAIN.has(world) && random.fork('crowd').chance(0.15)
-  const plain = asksOf(random.fork('asks'), world, crowd)
+  // A stream of their own: seeds without them are what they would be if there were none.
+  const approvals = world !== 'ages' && random.fork('approvals').chance(0.25)
+  const crowd = !approvals && !PLAIN.has(world) && random.fork('crowd').chance(0.15)
+  const plain = approvals
+    ? approvalAsksOf(random.fork('approval-asks'), world)
+    : asksOf(random.fork('asks'), world, crowd)
   const sagas = PLAIN.has(world) ? [] : sagasOf(random.fork('sagas'), plain)
   const asks = PLAIN.has(world)
     ? plain
@@ -20,12 +24,26 @@ export function planOf(seed: number): Plan {
     replicas,
     sagas,
     person: !PLAIN.has(world) && random.fork('person').chance(0.4),
+    ...(approvals ? { grants: grantsOf(random.fork('grants')) } : {}),
     asks,
     incidents: calm
       ? []
-      : [...incidentsOf(random.fork('incidents'), asks, world), ...comings(random, crowd, replicas)],
+      : [
+          ...incidentsOf(random.fork('incidents'), asks, world),
+          ...comings(random, crowd, replicas),
+          ...policies(random, asks, approvals),
+        ],
     weather: weatherOf(random.fork('weather'), calm, replicas),
   }
+}
+
+/** Rules change while people decide. */
+function policies(random: Random, asks: readonly Ask[], approvals: boolean): Incident[] {
+  const dice = random.fork('policies')
+  if (!approvals || !dice.chance(0.4)) return []
+  const { at, tool } = dice.pick(asks)
+  const decision = dice.pick(['require-approval', 'require-approval', 'deny'] as const)
+  return [{ kind: 'policy', at: at + dice.int(0, 4_000), tool, decision }]
 }
 
 function weatherOf(random: Random, calm: boolean, replicas: number): Weather {

@@ -24,6 +24,20 @@ export interface Ask {
   readonly saga?: string
   /** What its caller does about the effect once it is told of it. */
   readonly follows?: readonly Follow[]
+  /** Listens until people have decided, too. */
+  readonly throughApproval?: true
+  /** Takes the call back so long after it was told that it waits for people. */
+  readonly withdrawMs?: number
+}
+
+/** Something that somebody agrees to beforehand (S45). */
+export interface GrantPlan {
+  readonly at: number
+  readonly tool: string
+  readonly ttlMs: number
+  readonly maxUses: number
+  /** When it is taken back, where it is. */
+  readonly endMs?: number
 }
 
 /** Something about an effect, some time after its caller was told of it, on whichever replica. */
@@ -65,16 +79,29 @@ export type Incident = { readonly replica?: number } & (
   | { readonly kind: 'stall'; readonly flush: number; readonly ms: number }
   | { readonly kind: 'wall-set'; readonly at: number; readonly offsetMs: number }
   | { readonly kind: 'upgrade'; readonly at: number; readonly tool: string; readonly removesOld: boolean }
+  /** Another rule about a tool: its calls still wait for people, or are forbidden. */
+  | {
+      readonly kind: 'policy'
+      readonly at: number
+      readonly tool: string
+      readonly decision: 'require-approval' | 'deny'
+    }
   /** A replica does not reach the database for a while. */
   | { readonly kind: 'partition'; readonly at: number; readonly ms: number }
   /** A batch is committed and its acknowledgement lost; the replica finds it when it looks again. */
   | { readonly kind: 'lost-ack'; readonly flush: number; readonly ms: number }
-  /** The process dies when an entry has come into this state for the n-th time. */
+  /** The process dies when an entry, or what people are asked about one, has come into this state for the n-th time. */
   | { readonly kind: 'crash-in-state'; readonly state: CrashState; readonly nth: number }
 )
 
-export type CrashState = 'reconciling' | 'compensating' | (typeof TWO_PHASE_STATES)[number]
+export type CrashState =
+  | 'reconciling'
+  | 'compensating'
+  | (typeof TWO_PHASE_STATES)[number]
+  | (typeof QUESTION_STATES)[number]
 export const TWO_PHASE_STATES = ['prepared', 'committing', 'rolling-back'] as const
+/** Of an approval: the same word is in no entry. */
+export const QUESTION_STATES = ['pending', 'approved', 'used'] as const
 
 /** Probabilities and bounds for everything between the runtime and its tools, and for the disk. */
 export interface Weather {
@@ -98,6 +125,8 @@ export interface Plan {
   readonly sagas: readonly SagaPlan[]
   /** Somebody looks into the tools' own logs and settles what is in question (S28). */
   readonly person: boolean
+  /** Set where calls wait for people: what those agree to beforehand. */
+  readonly grants?: readonly GrantPlan[]
   readonly asks: readonly Ask[]
   readonly incidents: readonly Incident[]
   readonly weather: Weather

@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly json: boolean
   readonly asks?: readonly string[]
   readonly incidents?: readonly number[]
-  /** `person`, `sagas`: what is left out. */
+  /** `person`, `sagas`, `grants`: what is left out. */
   readonly without?: readonly string[]
   readonly mutation?: string
   /** Names every seed that fails, without explaining any. */
@@ -76,6 +76,7 @@ function narrowed(plan: Plan, { asks, incidents, without = [] }: RunOptions): Pl
     ...plan,
     ...(without.includes('person') ? { person: false } : {}),
     ...(without.includes('sagas') ? { sagas: [] } : {}),
+    ...(without.includes('grants') && plan.grants !== undefined ? { grants: [] } : {}),
     ...(asks === undefined ? {} : { asks: plan.asks.filter((ask) => asks.includes(ask.name)) }),
     ...(incidents === undefined
       ? {}
@@ -100,6 +101,7 @@ async function explain(
   const left = [
     ...(all.person && !small.plan.person ? ['person'] : []),
     ...(small.plan.sagas.length < all.sagas.length ? ['sagas'] : []),
+    ...((small.plan.grants?.length ?? 0) < (all.grants?.length ?? 0) ? ['grants'] : []),
   ]
   const without = left.length === 0 ? '' : ` --without ${left.join(',')}`
   console.log(`
@@ -142,6 +144,7 @@ function summary(total: Record<string, number>, seeds: number, began: number, vi
     `lives       ${of('lives')} of processes, ${of('flushes')} flushes`,
     `incidents   ${rows('incident:')}`,
     `people      ${rows('act:')}, settled by hand: ${rows('person:')}`,
+    `approvals   ${rows('question:')}; ${rows('approver:')}`,
     `fenced      ${of('fenced')} lives`,
     `violations  ${violations}`,
   ].join('\n')

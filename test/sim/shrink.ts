@@ -29,6 +29,9 @@ export async function shrink(
     }
   }
   if (best.plan.person) await attempt({ ...best.plan, person: false })
+  if (best.plan.grants !== undefined && best.plan.grants.length > 0) {
+    await attempt({ ...best.plan, grants: [] })
+  }
   if (best.plan.sagas.length > 0) await attempt({ ...best.plan, sagas: [] })
   for (let at = 0; at < best.plan.incidents.length; ) {
     const incidents = best.plan.incidents.toSpliced(at, 1)

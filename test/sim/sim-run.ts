@@ -2,6 +2,8 @@
 import { Agenda } from './agenda.ts'
 import { settled } from './ambient.ts'
 import { AnswerRules } from './answer-rules.ts'
+import { ApprovalRules } from './approval-rules.ts'
+import { Approvers } from './approver.ts'
 import { Auditor } from './auditor.ts'
 import { Bounds } from './bound.ts'
 import { CALM, CalmRules } from './calm.ts'
@@ -13,7 +15,7 @@ import { Incidents } from './incidents.ts'
 import type { Facts, Violation } from './invariant.ts'
 import { LedgerRules } from './ledger-rules.ts'
 import type { Life, Wall } from './life.ts'
-import { Machine } from './machine.ts'
+import { Machine, type Running } from './machine.ts'
 import { MemoryRules } from './memory-rules.ts'
 import { SimNetwork } from './network.ts'
 import { OwnershipRules } from './ownership-rules.ts'
@@ -40,6 +42,7 @@ export class SimRun {
   readonly #follower: Follower
   readonly #incidents: Incidents
   readonly #ledgerRules: LedgerRules
+  readonly #approvalRules: ApprovalRules
   readonly #calm: CalmRules
   readonly #auditor: Auditor
   /** Nothing is left to settle; then the auditor comes. */
@@ -76,12 +79,21 @@ export class SimRun {
       if (writer !== undefined) this.#incidents.onState(state, writer)
     })
     this.#ledgerRules = ledgerRules
+    const onQuestion = (state: string) => {
+      this.#count(`question:${state}`)
+      if (writer !== undefined) this.#incidents.onState(state, writer)
+    }
+    const approvalRules = new ApprovalRules(facts, onQuestion, plan.incidents.length === 0)
+    this.#approvalRules = approvalRules
     this.#calm = new CalmRules(facts, owners)
     const weather = (): Weather => (this.#calm.began ? CALM : plan.weather)
     const service = new ToolService(
       this.#history,
       () => weather().trouble,
-      (run) => sendRules.onRun(run),
+      (run) => {
+        sendRules.onRun(run)
+        approvalRules.onRun(run)
+      },
     )
     this.#disk = new Disk({
       agenda,
@@ -95,6 +107,7 @@ export class SimRun {
           owners.onCommit(life, batch, results)
           writer = life
           ledgerRules.onCommit(batch, results)
+          if (plan.grants !== undefined) approvalRules.onCommit(life, batch, results)
         },
         onStall: (life, until) => {
           life.stalledUntil = until
@@ -127,6 +140,7 @@ export class SimRun {
           onStart: (send) => this.#incidents.onSend(send, 'before'),
           onSent: (send) => {
             sendRules.onSent(send)
+            approvalRules.onSent(send)
             this.#incidents.onSend(send, 'after')
           },
           onEnd: (send) => sendRules.onEnd(send),
@@ -163,8 +177,11 @@ export class SimRun {
           },
         }),
     )
-    this.#auditor = new Auditor({ agenda, machines: this.#machines, facts })
     const people = { agenda, machines: this.#machines, facts, count, log }
+    const approvers = new Approvers({ ...people, random: random.fork('approvers'), rules: approvalRules })
+    if (plan.grants !== undefined) approvers.start(plan.grants)
+    const also = (running: Running) => approvers.lookAtEnd(running)
+    this.#auditor = new Auditor({ agenda, machines: this.#machines, facts, also })
     this.#follower = new Follower({ ...people, random: random.fork('follower') })
     if (plan.person) new Person({ ...people, random: random.fork('person') }).start()
     this.#clients = new Clients({
@@ -198,6 +215,7 @@ export class SimRun {
       machines: this.#machines,
       history: this.#history,
       fail: facts.fail,
+      onPolicy: (tool, decision) => approvalRules.onPolicy(tool, decision),
       count,
       log,
     })
@@ -221,6 +239,8 @@ export class SimRun {
     }
     if (this.#violation === undefined) this.#calm.check()
     if (this.#violation === undefined) this.#ledgerRules.checkChain(this.#shared.evidence)
+    if (this.#violation === undefined && this.#plan.grants !== undefined)
+      this.#approvalRules.checkEnd(this.#shared.evidence)
     return {
       seed: this.#plan.seed,
       hash: this.#trace.hash,

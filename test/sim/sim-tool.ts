@@ -36,6 +36,8 @@ export interface SimTool {
   /** The tool that undoes it (S29); and the other way round. */
   readonly undoneBy?: string
   readonly undoes?: string
+  /** Every call of it waits for so many people, and for so long (S45). */
+  readonly approval?: { readonly quorum: 1 | 2; readonly ttlMs: number }
 }
 
 /** How long `charge` is declared to remember a key. */
@@ -145,7 +147,32 @@ const UNDO_TOOLS: readonly SimTool[] = [
   { ...base, name: 'unship', kind: 'once', effect: write, query: 'quiet', lateMs: LATE_MS, undoes: 'ship' },
 ]
 
-export const ALL_TOOLS: readonly SimTool[] = [...SIM_TOOLS, ...EFFECT_TOOLS, ...UNDO_TOOLS]
+/** Those that people have to agree to, whatever the input. */
+export const APPROVAL_TOOLS: readonly SimTool[] = [
+  { ...base, name: 'pay', kind: 'once', effect: write, approval: { quorum: 1, ttlMs: 6_000 } },
+  {
+    ...base,
+    name: 'release',
+    kind: 'once',
+    effect: write,
+    query: 'quiet',
+    lateMs: LATE_MS,
+    approval: { quorum: 2, ttlMs: 9_000 },
+  },
+  {
+    ...base,
+    name: 'refund',
+    kind: 'keyed',
+    effect: {
+      ...write,
+      determinism: 'idempotent',
+      idempotency: { keyed: { header: 'Idempotency-Key', retention: `${RETENTION_MS}ms` } },
+    },
+    approval: { quorum: 1, ttlMs: 4_000 },
+  },
+]
+
+export const ALL_TOOLS: readonly SimTool[] = [...SIM_TOOLS, ...EFFECT_TOOLS, ...UNDO_TOOLS, ...APPROVAL_TOOLS]
 
 export const SIM_TOOL_BY_NAME: ReadonlyMap<string, SimTool> = new Map(
   ALL_TOOLS.map((tool) => [tool.name, tool]),
@@ -186,7 +213,15 @@ export function manifestOf(tool: SimTool, version: string): JsonObject {
       ...(tool.harmlessCode === undefined ? {} : { errors: [{ code: tool.harmlessCode, effect: 'none' }] }),
       ...(tool.strict === undefined ? {} : { audit: 'strict' }),
       ...(tool.checked === undefined ? {} : { output_schema: CHECKED_OUTPUT }),
+      ...(tool.approval === undefined ? {} : asksOf(tool.approval)),
     },
+  }
+}
+
+function asksOf({ quorum, ttlMs }: NonNullable<SimTool['approval']>): JsonObject {
+  return {
+    approval_triggers: [{ field: '/item', op: 'exists', reason: 'whatever it is' }],
+    approval: { quorum, ttl: `${ttlMs}ms` },
   }
 }
 

@@ -17,6 +17,8 @@ import { manifest } from './two-houses.ts'
 const ADMIN = 'canary-admin-0123456789-0123456789-0123'
 const HMAC = 'canary-hmac-0123456789-0123456789'
 const MAIL = 'canary-mail-password'
+/** Of a tool; kept in the store. */
+const VALUE = 'canary-secret-of-a-tool'
 /** Presented by somebody who has no valid one. */
 const GUESS = 'canary.guess.0123456789'
 
@@ -62,6 +64,7 @@ const set = (endpoint: string) =>
       `{endpoint: '${endpoint}', effect: {class: external-communication}, approval_triggers: [{field: /amount, op: gt, value: 100}]}`,
     ),
     manifest('Tool', 'gone', "{endpoint: 'http://127.0.0.1:9/', effect: {class: external-communication}}"),
+    manifest('Secret', 'kept', `{stringData: {value: ${VALUE}}}`),
     manifest('AgentRole', 'support', "{permissions: ['tool:pay:invoke', 'tool:gone:invoke']}"),
     manifest('AgentRole', 'treasurer', "{permissions: ['approval:decide']}"),
   ].join('---\n')
@@ -127,6 +130,9 @@ describe('secrets', () => {
       'the password of the mail server': MAIL,
       'that password as it is sent': Buffer.from(`\0writ\0${MAIL}`).toString('base64'),
       'the key of links': keys,
+      'the secret of a tool': VALUE,
+      'that secret in base64': Buffer.from(VALUE).toString('base64').slice(0, -4),
+      'the master key': readFileSync(join(data, 'master-key'), 'utf8').trim().split('\n')[0] ?? '',
       ...Object.fromEntries(links.map((link, at) => [`link ${at}`, link])),
       ...Object.fromEntries(privateParts(made).map((key, at) => [`private key ${at}`, key])),
     }
@@ -153,7 +159,7 @@ describe('secrets', () => {
 })
 
 /** What only its owner can read, and what holds the secret of a server by intent. */
-const MADE_FOR = ['link-key', 'token-keys.json', 'admin-token']
+const MADE_FOR = ['link-key', 'token-keys.json', 'admin-token', 'master-key']
 
 function privateParts(
   keys: readonly { readonly d?: string; readonly private?: { readonly d?: string } }[],
@@ -243,9 +249,19 @@ async function useAll(server: UpServer, cwd: string, { peer, oidc, hook, mail, p
   await call(own, 'gone', {})
   await call(own, 'pay', { amount: 'much' })
   await ask('POST', '/v1/tokens/rotate', ADMIN)
+  for (const spec of [
+    `{stringData: ${VALUE}}`,
+    `{data: {value: ${VALUE}}}`,
+    `{stringData: {value: !${VALUE} x}}`,
+  ])
+    assert.equal(
+      (await ask('POST', '/v1/apply', ADMIN, manifest('Secret', 'kept', spec), 'application/yaml')).status,
+      422,
+    )
+  assert.equal((await ask('POST', '/v1/secrets/rotate-key', ADMIN)).status, 200)
   await ask('POST', '/v1/tokens/revoke', ADMIN, { actor: 'agent-1', reason: 'lost' })
   assert.equal((await call(own, 'pay', { amount: 1 })).status, 401)
-  for (const path of ['audit/export', 'audit/head', 'calls', 'approvals', 'tools', 'freezes'])
+  for (const path of ['audit/export', 'audit/head', 'calls', 'approvals', 'tools', 'secrets', 'freezes'])
     assert.equal((await ask('GET', `/v1/${path}`, ADMIN)).status, 200, path)
   assert.equal((await ask('GET', '/metrics', ADMIN)).status, 200)
   return { answers, links, own, foreign }

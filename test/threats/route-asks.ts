@@ -40,6 +40,8 @@ const KINDS: readonly (readonly [
     ({ policy }) => policy,
     () => '{target_agents: [nobody], blocked_tools: [any-tool]}',
   ],
+  ['secrets', 'Secret', ({ secret }) => secret, () => '{stringData: {value: walked-value}}'],
+  ['mcp-servers', 'McpServer', ({ server }) => server, () => '{transport: stdio, image: walked-image}'],
 ]
 
 const at =
@@ -100,6 +102,14 @@ export const ASKS: ReadonlyMap<string, AskAbout> = new Map<string, AskAbout>([
     at(
       ({ tool }) => `/v1/tools/${tool}/verify`,
       () => ({ input: {} }),
+    ),
+  ],
+  ['GET /v1/tools/{name}/definition', at(({ tool }) => `/v1/tools/${tool}/definition`)],
+  [
+    'POST /v1/tools/{name}/accept',
+    at(
+      ({ tool }) => `/v1/tools/${tool}/accept`,
+      () => ({ digest: 'sha256:walked' }),
     ),
   ],
   ['POST /v1/explain', at(() => '/v1/explain', callOf)],
@@ -164,9 +174,17 @@ export const ASKS: ReadonlyMap<string, AskAbout> = new Map<string, AskAbout>([
   ['DELETE /v1/freezes/{what}/{name}', at(({ frozen }) => `/v1/freezes/tool/${frozen}?reason=because`)],
   ['GET /v1/approval-links/{token}', plain(LINK)],
   ['POST /v1/approval-links/{token}', () => ({ path: LINK, body: 'decision=approve', headers: FORM })],
+  [
+    'POST /v1/callbacks/{id}',
+    at(
+      ({ call }) => `/v1/callbacks/${call}`,
+      () => ({ request_id: 'any', status: 'ok', output: 'forged' }),
+    ),
+  ],
   ['GET /v1/audit/head', plain('/v1/audit/head')],
   ['GET /v1/audit/export', plain('/v1/audit/export')],
   ['POST /v1/tokens/rotate', plain('/v1/tokens/rotate')],
+  ['POST /v1/secrets/rotate-key', plain('/v1/secrets/rotate-key')],
   ['GET /v1/whoami', plain('/v1/whoami')],
   ['GET /healthz', plain('/healthz')],
   ['GET /readyz', plain('/readyz')],

@@ -10,6 +10,8 @@ export interface Things {
   readonly role: string
   readonly policy: string
   readonly permission: string
+  readonly secret: string
+  readonly server: string
   readonly frozen: string
   readonly actor: string
   readonly call: string
@@ -26,6 +28,8 @@ export const NOBODYS: Things = {
   role: 'phantom-role',
   policy: 'phantom-policy',
   permission: 'phantom-permission',
+  secret: 'phantom-secret',
+  server: 'phantom-server',
   frozen: 'phantom-frozen',
   actor: 'phantom-actor',
   call: '019a0000-0000-7000-8000-0000000000c1',
@@ -61,6 +65,8 @@ const OWNED: Omit<Things, 'call' | 'waiting' | 'approval' | 'grant' | 'tokenId'>
   role: 'indigo-role',
   policy: 'indigo-policy',
   permission: 'indigo-permission',
+  secret: 'indigo-secret',
+  server: 'indigo-server',
   frozen: 'indigo-frozen',
   actor: 'indigo-agent',
   saga: 'indigo-saga',
@@ -110,9 +116,14 @@ async function furnish(h: Harness): Promise<{ things: Things; tokens: Tokens }> 
       `{permissions: ['tool:${OWNED.tool}:invoke', 'tool:indigo-pay:invoke']}`,
     ),
     manifest('ToolPermission', OWNED.permission, `{tool_ref: ${OWNED.frozen}, required_permissions: [x]}`),
+    manifest('Secret', OWNED.secret, '{stringData: {value: indigo-value}}'),
     manifest('AgentPolicy', OWNED.policy, `{target_agents: [nobody], blocked_tools: [${OWNED.frozen}]}`),
+    // In a container, which is not built: nothing is started.
+    manifest('McpServer', OWNED.server, '{transport: stdio, image: indigo-image}'),
   ].join('---\n')
+  const synced = new Promise((resolve) => h.runtime.events.on('mcp:synced', resolve))
   await inBlue('POST', '/v1/apply', { body: set, headers: YAML })
+  await synced
   const doors = DOOR_PERMISSIONS.map((one) => `'${one}'`).join(', ')
   const everything = manifest('AgentRole', 'everything', `{permissions: [${doors}, 'tool:*:invoke']}`)
   const applied = await h.request('POST', '/v1/apply?namespace=red', { body: everything, headers: YAML })
@@ -153,6 +164,8 @@ const LISTS = [
   'agent-roles',
   'tool-permissions',
   'agent-policies',
+  'secrets',
+  'mcp-servers',
   'approvals',
   'grants',
   'freezes',

@@ -1,59 +1,12 @@
 // The external transport: the envelope both ways, in every dialect a tool may speak.
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import type { DialectName } from '../../src/contract/call.ts'
-import { createDialects } from '../../src/contract/dialect/registry.ts'
-import type { FailureId } from '../../src/contract/failures.ts'
-import type { ResolvedOperation } from '../../src/resource/resolved-tool.ts'
-import { createExternalTransport } from '../../src/transport/external.ts'
-import { createNetwork } from '../../src/transport/network.ts'
-import type { Refusal, Reply, Send } from '../../src/transport/transport.ts'
-import { createSystemWorld } from '../../src/util/clock.ts'
+import { describe, it } from 'node:test'
+import type { Send } from '../../src/transport/transport.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
-import { makeOperation, makeSend, makeSink, makeTool } from './send-fixture.ts'
-import { listenHttp, type Received, type Respond, sendJson } from './tool-peer.ts'
-import { refusal, success } from './transport-contract.ts'
-
-const network = createNetwork()
-const dialects = createDialects()
-const external = createExternalTransport({ world: createSystemWorld({ network }), dialects })
-after(() => network.destroy())
-
-const UUID = '3f333df6-90a4-4fda-8dd3-9485d27cee36'
-
-async function attempt(
-  respond: Respond,
-  options: { contract?: DialectName; operation?: Partial<ResolvedOperation>; send?: Partial<Send> } = {},
-): Promise<{ reply: Reply; request: Received }> {
-  const peer = await listenHttp(respond)
-  try {
-    const tool = makeTool(
-      { type: 'external', endpoint: peer.origin, contract: options.contract ?? 'v1' },
-      makeOperation(options.operation),
-    )
-    const reply = await external.attempt(makeSend(tool, { city: 'Brno' }, options.send), makeSink())
-    return { reply, request: peer.received[0] as Received }
-  } finally {
-    await peer.close()
-  }
-}
-
-const answer =
-  (value: Json, status = 200): Respond =>
-  (_request, response) =>
-    sendJson(response, value, status)
-
-const failure = (error: JsonObject, rest: JsonObject = {}): Respond =>
-  answer({
-    request_id: 'req-1',
-    status: 'error',
-    error: { reason: 'tool_backend_failure', retryable: false, message: 'it says', details: {}, ...error },
-    ...rest,
-  })
-
-async function refused(respond: Respond, options: Parameters<typeof attempt>[1] = {}): Promise<Refusal> {
-  return refusal((await attempt(respond, options)).reply)
-}
+import { answer, attempt, external, failure, fourOutcome, refused, UUID } from './external-harness.ts'
+import { makeSend, makeSink, makeTool } from './send-fixture.ts'
+import { listenHttp, type Received, type Respond } from './tool-peer.ts'
+import { success } from './transport-contract.ts'
 
 describe('what an external tool is sent', () => {
   const ok = answer({ request_id: 'req-1', status: 'ok', output: {} })
@@ -116,17 +69,27 @@ describe('what an external tool is sent', () => {
 describe('what a four-outcome tool is told of the call', () => {
   const declared = ['https://*.example.com', 'http://127.0.0.1:1']
 
+  /** Every list has the peer in it, since nothing is sent elsewhere; it is left out of what is given back. */
   async function told(send: Partial<Send>, netAllowlist: readonly string[] = []) {
     const peer = await listenHttp(fourOutcome({ status: 'success', output: null }))
+    const withPeer = (list: readonly string[]) => (list.length === 0 ? list : [...list, peer.origin])
     try {
       const tool = makeTool({
         type: 'external',
         endpoint: peer.origin,
         contract: 'four-outcome',
-        netAllowlist,
+        netAllowlist: withPeer(netAllowlist),
       })
-      success(await external.attempt(makeSend(tool, {}, { requestId: UUID, ...send }), makeSink()))
-      return JSON.parse((peer.received[0] as Received).body) as Record<string, JsonObject>
+      const { constraints } = send
+      const asked = constraints?.netAllowlist
+      const narrowed = asked && { constraints: { ...constraints, netAllowlist: withPeer(asked) } }
+      const made = makeSend(tool, {}, { requestId: UUID, ...send, ...narrowed })
+      success(await external.attempt(made, makeSink()))
+      const sent = JSON.parse((peer.received[0] as Received).body) as Record<string, JsonObject>
+      const list = sent.constraints?.net_allowlist
+      if (!Array.isArray(list)) return sent
+      const others = list.filter((entry) => entry !== peer.origin)
+      return { ...sent, constraints: { ...sent.constraints, net_allowlist: others } as JsonObject }
     } finally {
       await peer.close()
     }
@@ -240,176 +203,3 @@ describe('what an external tool answers', () => {
     }
   })
 })
-
-describe('how an external tool fails', () => {
-  const cases: readonly [code: string, failure: FailureId, definite: boolean][] = [
-    ['invalid_input', 'upstream-rejected', true],
-    ['unsupported_tool', 'upstream-rejected', true],
-    ['permission_denied', 'upstream-forbidden', true],
-    ['auth_invalid', 'upstream-unauthorized', true],
-    ['auth_forbidden', 'upstream-forbidden', true],
-    ['rate_limited', 'upstream-throttled', true],
-    ['timeout', 'timeout-unknown-commit', false],
-    ['canceled', 'upstream-error', false],
-    ['execution_failed', 'upstream-error', false],
-    ['something_of_its_own', 'upstream-error', false],
-    ['__proto__', 'upstream-error', false],
-    ['approval_pending', 'upstream-rejected', false],
-  ]
-  for (const [code, row, definite] of cases) {
-    it(`code ${code} is ${row}, ${definite ? 'definite' : 'not definite'}`, async () => {
-      const reply = await refused(failure({ code }))
-      assert.equal(reply.failure, row)
-      assert.equal(reply.definite, definite)
-      assert.equal(reply.message, 'it says')
-      assert.equal(reply.toolRetryable, false)
-      assert.equal(reply.details?.tool_code, code)
-    })
-  }
-
-  it('S23: words are no more definite than `refused_on` lets their status be', async () => {
-    const { effect } = makeOperation()
-    const operation = { effect: { ...effect, refusedOn: [] } }
-    assert.equal((await refused(failure({ code: 'invalid_input' }), { operation })).definite, false)
-  })
-
-  it('S23: a declared `effect: none`, or a declared harmless error, is definite', async () => {
-    assert.equal((await refused(failure({ code: 'execution_failed' }, { effect: 'none' }))).definite, true)
-    assert.equal(
-      (await refused(failure({ code: 'execution_failed', details: { effect: 'none' } }))).definite,
-      true,
-    )
-    assert.equal(
-      (await refused(failure({ code: 'no_stock' }), { operation: { harmlessErrors: ['no_stock'] } }))
-        .definite,
-      true,
-    )
-    assert.equal(
-      (await refused(failure({ code: 'execution_failed' }, { effect: 'unknown' }))).definite,
-      false,
-    )
-  })
-
-  it('a call that still waits for approval over there is never definite', async () => {
-    const waiting = failure({ code: 'approval_pending' }, { status: 'denied', effect: 'none' })
-    assert.equal((await refused(waiting)).definite, false)
-  })
-
-  it('S24: keeps what the tool says about trying again', async () => {
-    const reply = await refused(
-      failure({ code: 'execution_failed', retryable: true, details: { retry_after_ms: 250 } }),
-    )
-    assert.equal(reply.toolRetryable, true)
-    assert.equal(reply.retryAfterMs, 250)
-    assert.equal(reply.details?.retry_after_ms, 250)
-  })
-
-  it('S22: a timeout of a tool whose repeat is harmless is a plain timeout', async () => {
-    const { effect } = makeOperation()
-    const operation = { effect: { ...effect, repeat: 'natural' as const } }
-    assert.equal((await refused(failure({ code: 'timeout' }), { operation })).failure, 'timeout')
-  })
-
-  it('A13.7: cannot steer the call into a row that only the runtime decides', async () => {
-    for (const row of [
-      'approval-pending',
-      'canceled',
-      'frozen',
-      'outcome-unknown',
-      'intent-not-recorded',
-      'nonsense',
-    ]) {
-      const reply = await refused(
-        failure({ code: 'execution_failed', details: { failure: row, fix: 'send money' } }),
-      )
-      assert.equal(reply.failure, 'upstream-error', row)
-      assert.equal(reply.details?.failure, undefined)
-      assert.equal(reply.details?.fix, undefined)
-    }
-  })
-
-  it('keeps the rows of a tool that is a Writ itself, and their definiteness', async () => {
-    const partial = await refused(
-      failure({ code: 'execution_failed', details: { failure: 'partial-effect' } }),
-    )
-    assert.deepEqual([partial.failure, partial.definite], ['partial-effect', false])
-    const conflict = await refused(failure({ code: 'invalid_input', details: { failure: 'key-conflict' } }))
-    assert.equal(
-      conflict.definite,
-      false,
-      'a key conflict is HTTP 409: the first call may have had its effect',
-    )
-  })
-
-  it('reads the codes of seed 004', async () => {
-    const send = { requestId: UUID }
-    const of = async (code: string, status = 'terminal_error') =>
-      refused(fourOutcome({ status, error: { code, message: 'm', details: {} } }), {
-        contract: 'four-outcome',
-        send,
-      })
-    assert.deepEqual(await rows(of('I-REQ-777', 'invalid_request')), ['upstream-rejected', true])
-    assert.deepEqual(await rows(of('R-CAP-777', 'retryable_error')), ['upstream-throttled', true])
-    assert.deepEqual(await rows(of('S-TOOL-777', 'retryable_error')), ['upstream-error', false])
-    assert.deepEqual(await rows(of('R-TIMEOUT-001', 'retryable_error')), ['timeout-unknown-commit', false])
-    assert.deepEqual(await rows(of('X-OWN-1')), ['upstream-error', false])
-    assert.equal((await of('S-TOOL-777', 'retryable_error')).toolRetryable, true)
-  })
-
-  it('by HTTP status alone, where the body is no envelope of this request', async () => {
-    for (const respond of [
-      (_request: Received, response: Parameters<Respond>[1]) =>
-        response.writeHead(502).end('<html>bad gateway hunter2</html>'),
-      answer({ request_id: 'req-2', status: 'error', error: { code: 'invalid_input' } }, 502),
-    ]) {
-      const reply = await refused(respond)
-      assert.deepEqual(
-        [reply.failure, reply.definite, reply.details?.http_status],
-        ['upstream-error', false, 502],
-      )
-    }
-  })
-
-  it('by its envelope at an error status, with the status deciding what is definite', async () => {
-    const envelope = {
-      request_id: 'req-1',
-      status: 'error',
-      error: { code: 'invalid_input', reason: 'tool_invalid_input', message: 'no such city' },
-    }
-    const rejected = await refused(answer(envelope, 422))
-    assert.deepEqual(
-      [rejected.failure, rejected.message, rejected.definite],
-      ['upstream-rejected', 'no such city', true],
-    )
-    assert.equal((await refused(answer(envelope, 500))).definite, false)
-    const throttled = await refused((_request, response) =>
-      response
-        .writeHead(429, { 'retry-after': '3' })
-        .end(JSON.stringify({ ...envelope, error: { ...envelope.error, code: 'rate_limited' } })),
-    )
-    assert.deepEqual(
-      [throttled.failure, throttled.retryAfterMs, throttled.definite],
-      ['upstream-throttled', 3_000, true],
-    )
-  })
-
-  it('with details of any size: too large ones are left out with a warning', async () => {
-    const reply = await refused(failure({ code: 'execution_failed', details: { dump: 'x'.repeat(50_000) } }))
-    assert.ok(JSON.stringify(reply).length < 2_000)
-    assert.match(reply.warnings?.[0] ?? '', /left out/)
-  })
-})
-
-function fourOutcome(rest: JsonObject): Respond {
-  return answer({
-    call_id: UUID,
-    metrics: { duration_ms: 1 },
-    provenance: { tool_id: 'probe', tool_version: '1.0.0' },
-    ...rest,
-  })
-}
-
-async function rows(reply: Promise<Refusal>): Promise<readonly [FailureId, boolean]> {
-  const { failure: row, definite } = await reply
-  return [row, definite]
-}

@@ -1,10 +1,12 @@
 // The transports over HTTP with real servers at their other end: node:http for honest ways, raw sockets for the others.
 
+import type { ServerResponse } from 'node:http'
 import { createDialects } from '../../src/contract/dialect/registry.ts'
+import { createNetwork } from '../../src/egress/network.ts'
 import { createExternalTransport } from '../../src/transport/external.ts'
 import { createHttpTransport } from '../../src/transport/http.ts'
-import { createNetwork } from '../../src/transport/network.ts'
 import type { TransportFactory } from '../../src/transport/transport.ts'
+import { createWebhookCallbackTransport } from '../../src/transport/webhook-callback.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
 import { makeTool } from './send-fixture.ts'
@@ -16,6 +18,7 @@ const dialects = createDialects()
 
 const HONEST: ReadonlySet<Behaviour> = new Set([
   'echo',
+  'accept',
   'delay',
   'reject',
   'fail',
@@ -24,7 +27,7 @@ const HONEST: ReadonlySet<Behaviour> = new Set([
 ])
 
 interface Wire {
-  readonly name: 'http' | 'external'
+  readonly name: 'http' | 'external' | 'webhook-callback'
   readonly create: TransportFactory
   /** The input in a request. */
   read(request: Received): Json | undefined
@@ -75,6 +78,10 @@ const external: Wire = {
   }),
 }
 
+/** Asked often, so that no case has to wait. */
+const webhook: Wire = { ...external, name: 'webhook-callback', create: createWebhookCallbackTransport }
+
+export const webhookUnderTest: TransportUnderTest = { ...underTest(webhook), takesOn: true }
 export const httpUnderTest = underTest(http)
 export const externalUnderTest = underTest(external)
 
@@ -86,8 +93,20 @@ function underTest(wire: Wire): TransportUnderTest {
       const network = createNetwork()
       const world = createSystemWorld({ network })
       const transport = wire.create({ world, dialects })
+      const works = new Map<string, { readonly end: Json; asked: number }>()
+      const takeOn = (request: Received, response: ServerResponse, id: string | undefined) => {
+        const work = works.get(id ?? '')
+        if (id === undefined) {
+          const { request_id } = JSON.parse(request.body) as { request_id: string }
+          works.set(request_id, { end: wire.write(wire.read(request) ?? null, request), asked: 0 })
+          response.writeHead(202).end()
+        } else if (work === undefined) response.writeHead(404).end()
+        else if (work.asked++ === 0) response.writeHead(204).end()
+        else sendJson(response, work.end)
+      }
       const honest = await listenHttp((request, response) => {
-        const behaviour = request.path.slice(1) as Behaviour
+        const [behaviour, id] = request.path.slice(1).split('/') as [Behaviour, string | undefined]
+        if (behaviour === 'accept') return takeOn(request, response, id)
         if (behaviour === 'reject') return sendJson(response, { message: 'hunter2 is not valid' }, 422)
         if (behaviour === 'fail') return response.writeHead(500).end('<h1>the password is hunter2</h1>')
         if (behaviour === 'fail-harmless') return sendJson(response, wire.harmless(request))
@@ -108,7 +127,7 @@ function underTest(wire: Wire): TransportUnderTest {
       })
       const dead = await deadOrigin()
       const peers: Peer[] = [honest, dishonest]
-      const received = () => peers.flatMap((peer) => peer.received)
+      const received = () => peers.flatMap((peer) => peer.received.filter(({ method }) => method !== 'GET'))
 
       return {
         transport,
@@ -122,7 +141,12 @@ function underTest(wire: Wire): TransportUnderTest {
         touched: () => peers.some((peer) => peer.bytes() > 0),
         tool(behaviour, overrides) {
           const origin = behaviour === 'refuse' ? dead : (HONEST.has(behaviour) ? honest : dishonest).origin
-          return makeTool({ type: wire.name, endpoint: `${origin}/${behaviour}`, ...overrides })
+          return makeTool({
+            type: wire.name,
+            endpoint: `${origin}/${behaviour}`,
+            ...(wire.name === 'webhook-callback' ? { webhook: { pollMs: 5 } } : {}),
+            ...overrides,
+          })
         },
         arrived: (count) => dishonest.arrived(count),
         async close() {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Dispatcher } from 'undici'
+import { createNetwork } from '../../src/egress/network.ts'
 import { exchange } from '../../src/transport/http-exchange.ts'
-import { createNetwork } from '../../src/transport/network.ts'
 import { Abort } from '../../src/util/abort.ts'
 import { makeSink } from './send-fixture.ts'
 import { listenHttp, type Peer } from './tool-peer.ts'
@@ -18,6 +18,7 @@ function send(network: Dispatcher, peer: Peer, repeatHarmless: boolean) {
     body: '{}',
     maxBytes: 100,
     repeatHarmless,
+    reach: 'loopback' as const,
   }
   return exchange(network, request, new Abort(), makeSink())
 }

@@ -45,6 +45,7 @@ export function makeTool(
     dataClassification: 'internal',
     isolation: 'none',
     netAllowlist: [],
+    reach: 'loopback',
     limits: { inputBytes: 1_048_576, outputBytes: 1_048_576 },
     auditStrict: false,
     auditFields: [],
@@ -81,19 +82,24 @@ export interface RecordingSink extends AttemptSink {
   /** How often `sending` was called. */
   sent: number
   readonly facts: JsonObject[]
+  /** Of work that was taken on. */
+  readonly handles: JsonObject[]
 }
 
 export function makeSink(onSending: () => void = () => {}): RecordingSink {
   const facts: JsonObject[] = []
+  const handles: JsonObject[] = []
   return {
     sent: 0,
     facts,
+    handles,
     sending() {
       this.sent++
       onSending()
     },
-    accepted() {
-      throw new Error('no transport of this build gives handles')
+    accepted(handle) {
+      if (this.sent === 0) throw new Error('a handle before anything was sent')
+      handles.push(handle)
     },
     progress: (fact) => void facts.push(fact),
     chunk() {

@@ -2,25 +2,41 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { builtTypes } from '../../src/transport/registry.ts'
-import { externalUnderTest, httpUnderTest } from './http-bench.ts'
+import { cliUnderTest } from './cli-bench.ts'
+import { grpcUnderTest } from './grpc-bench.ts'
+import { externalUnderTest, httpUnderTest, webhookUnderTest } from './http-bench.ts'
+import { mcpHttpUnderTest, mcpStdioUnderTest } from './mcp-bench.ts'
 import { nativeUnderTest } from './native-bench.ts'
-import { pause, transportCases } from './transport-contract.ts'
+import { pause, type TransportUnderTest, transportCases } from './transport-contract.ts'
 
-const implementations = [nativeUnderTest, httpUnderTest, externalUnderTest]
+const implementations: readonly TransportUnderTest[] = [
+  nativeUnderTest,
+  cliUnderTest,
+  httpUnderTest,
+  externalUnderTest,
+  webhookUnderTest,
+  grpcUnderTest,
+  mcpStdioUnderTest,
+  mcpHttpUnderTest,
+]
 
 it('every built transport is under the contract', () => {
-  assert.deepEqual(implementations.map(({ name }) => name).sort(), [...builtTypes].sort())
+  assert.deepEqual([...new Set(implementations.map(({ name }) => name))].sort(), [...builtTypes].sort())
 })
 
 for (const implementation of implementations) {
-  describe(`the ${implementation.name} transport`, () => {
+  describe(`the ${[implementation.name, implementation.variant].join(' ').trim()} transport`, () => {
     for (const one of transportCases) {
-      const lacking = one.needs.find((behaviour) => implementation.without[behaviour] !== undefined)
-      const skip = lacking === undefined ? false : `${lacking}: ${implementation.without[lacking]}`
+      const without = {
+        ...(implementation.takesOn === true ? {} : { accept: 'its tools answer within the attempt' }),
+        ...implementation.without,
+      }
+      const lacking = one.needs.find((behaviour) => without[behaviour] !== undefined)
+      const skip = lacking === undefined ? false : `${lacking}: ${without[lacking]}`
       it(one.name, { skip }, async () => {
         const bench = await implementation.open()
         try {
-          await one.run(bench)
+          await one.run(bench, implementation)
         } finally {
           await bench.close()
         }

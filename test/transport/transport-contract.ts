@@ -30,6 +30,8 @@ export type Behaviour =
   | 'fail-harmless'
   /** cannot be reached */
   | 'refuse'
+  /** takes the work on, and answers with its input when it is asked for the second time */
+  | 'accept'
 
 export interface Seen {
   readonly input: Json | undefined
@@ -52,15 +54,21 @@ export interface TransportBench {
 
 export interface TransportUnderTest {
   readonly name: string
+  /** Which of several ways of one type this is. */
+  readonly variant?: string
+  /** What its tools take is an object, whatever else JSON is. */
+  readonly objectsOnly?: true
   /** Behaviours its tools cannot have, each with the reason. */
   readonly without: Partial<Record<Behaviour, string>>
+  /** Its tools can take work on that ends later. */
+  readonly takesOn?: true
   open(): Promise<TransportBench>
 }
 
 export interface TransportCase {
   readonly name: string
   readonly needs: readonly Behaviour[]
-  run(bench: TransportBench): Promise<void>
+  run(bench: TransportBench, of?: TransportUnderTest): Promise<void>
 }
 
 const CAP = 65_536
@@ -88,7 +96,7 @@ export const transportCases: readonly TransportCase[] = [
   {
     name: 'delivers unicode, large and deep JSON unchanged',
     needs: ['echo'],
-    async run(bench) {
+    async run(bench, of) {
       let deep: Json = 'bottom'
       for (let level = 0; level < 100; level++) deep = level % 2 ? [deep] : { a: deep }
       const inputs: Json[] = [
@@ -98,7 +106,8 @@ export const transportCases: readonly TransportCase[] = [
         [null, true, false, 0, -1, 1e-7, Number.MAX_SAFE_INTEGER],
         42,
       ]
-      for (const input of inputs) {
+      for (const plain of inputs) {
+        const input = of?.objectsOnly === true ? { plain } : plain
         const reply = await bench.transport.attempt(makeSend(bench.tool('echo'), input), makeSink())
         assert.deepEqual(success(reply).output, input)
         assert.deepEqual(bench.seen.at(-1)?.input, input)
@@ -319,6 +328,43 @@ export const transportCases: readonly TransportCase[] = [
       await assert.rejects(async () => bench.transport.attempt(makeSend(bench.tool('echo'), {}), sink), fault)
       await bench.transport.attempt(makeSend(bench.tool('echo'), {}), makeSink())
       assert.equal(bench.seen.length, 1)
+    },
+  },
+  {
+    name: 'S36: work that is taken on is left at the tool: by its handle it is asked for, one question at a time',
+    needs: ['accept'],
+    async run(bench) {
+      const { transport, tool } = bench
+      const send = makeSend(tool('accept'), { n: 1 }, { detach: true })
+      const sink = makeSink()
+      const first = await transport.attempt(send, sink)
+      assert.equal(first.kind, 'accepted', JSON.stringify(first))
+      assert.deepEqual([sink.sent, sink.handles.length], [1, 1])
+      const [handle = {}] = sink.handles
+      assert.deepEqual(JSON.parse(JSON.stringify(handle)), handle, 'it can be kept')
+      const ask = () => transport.attach?.(handle, makeSend(send.tool, { n: 1 }), makeSink())
+      assert.equal((await ask())?.kind, 'accepted')
+      const end = await ask()
+      assert.deepEqual(end?.kind === 'success' && end.output, { n: 1 })
+      assert.equal(bench.seen.length, 1, 'nothing was sent again')
+    },
+  },
+  {
+    name: 'work that is taken on is waited for where nobody keeps handles, and stops at the abort',
+    needs: ['accept'],
+    async run({ transport, tool }) {
+      const sink = makeSink()
+      const reply = await transport.attempt(makeSend(tool('accept'), { n: 2 }), sink)
+      assert.deepEqual(success(reply).output, { n: 2 })
+      assert.deepEqual([sink.sent, sink.handles], [1, []])
+      const abort = new Abort()
+      const slow = tool('accept', { webhook: { pollMs: 60_000 } })
+      const pending = transport.attempt(
+        makeSend(slow, {}, { abort, requestId: 'req-2' }),
+        makeSink(() => setTimeout(() => abort.abort('timeout'), 20)),
+      )
+      const stopped = refusal(await endsSoon(pending, () => {}, 2_000))
+      assert.deepEqual([stopped.failure, stopped.definite], ['timeout-unknown-commit', false])
     },
   },
   {

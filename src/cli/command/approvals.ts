@@ -6,7 +6,7 @@ import { approvalColumns } from '../approval-text.ts'
 import { EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
-import { printResult, renderTable, styleOf } from '../print.ts'
+import { PAGE_FLAGS, printPage, readPage } from '../paging.ts'
 import { withProgress } from '../progress.ts'
 import { watchApprovals } from '../watch-approvals.ts'
 
@@ -28,8 +28,7 @@ export const command = defineCommand({
     },
     tool: { type: 'string', description: 'Only approvals for this tool.', placeholder: 'NAME' },
     requester: { type: 'string', description: 'Only what this actor asked for.', placeholder: 'ACTOR' },
-    limit: { type: 'integer', default: 20, description: 'At most so many, up to 200.' },
-    cursor: { type: 'string', description: 'Go on where the last page ended.', placeholder: 'CURSOR' },
+    ...PAGE_FLAGS,
     watch: { type: 'boolean', description: 'Keep looking, until Ctrl-C.' },
     ...OUTPUT_FLAG,
     ...SERVER_FLAGS,
@@ -40,20 +39,18 @@ export const command = defineCommand({
     { line: 'writ approvals --state denied -o json', does: 'What was refused, for a program' },
   ],
   async run({ flags, terminal }) {
-    const { limit, cursor, state, tool, requester, watch } = flags
-    if (limit < 1 || limit > 200)
-      throw usageError(`--limit is ${limit}, but must be from 1 to 200`, 'use --cursor for more')
+    const { cursor, state, tool, requester, watch } = flags
+    const wanted = readPage(flags)
     if (watch && cursor !== undefined)
       throw usageError('--watch and --cursor exclude each other', 'give one of them')
     if (watch && flags.output === 'yaml')
       throw usageError('--watch prints no YAML', 'leave -o out, or use -o json for a line of JSON each')
     const list = (client: Client): Promise<ApprovalPage> =>
       client.listApprovals({
-        limit,
+        ...wanted,
         ...(state === 'all' ? {} : { state: state as ApprovalState }),
         ...(tool === undefined ? {} : { tool }),
         ...(requester === undefined ? {} : { requester }),
-        ...(cursor === undefined ? {} : { cursor }),
       })
     if (watch) {
       await withClient(terminal, flags, (client) =>
@@ -64,12 +61,11 @@ export const command = defineCommand({
     const page = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the approvals', () => list(client)),
     )
-    const now = terminal.clock.now()
-    await printResult(terminal, flags.output, page, () =>
-      renderTable(page.approvals, approvalColumns(now), styleOf(terminal), 'No approvals.'),
-    )
-    if (flags.output === 'table' && page.next_cursor !== null)
-      terminal.err(`More: --cursor ${page.next_cursor}\n`)
+    await printPage(terminal, flags.output, page, {
+      rows: page.approvals,
+      columns: approvalColumns,
+      none: 'No approvals.',
+    })
     return EXIT.ok
   },
 })

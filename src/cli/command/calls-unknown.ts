@@ -1,9 +1,10 @@
 // writ calls unknown: effects that nobody knows the end of, with what failed and what happens next.
 import type { OpenEffect } from '../../client/effects.ts'
-import { EXIT, usageError } from '../cli-error.ts'
+import { EXIT } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
-import { type Column, printResult, renderAge, renderTable, styleOf } from '../print.ts'
+import { PAGE_FLAGS, printPage, readPage } from '../paging.ts'
+import { type Column, renderAge } from '../print.ts'
 import { withProgress } from '../progress.ts'
 
 const STATES = [
@@ -35,8 +36,7 @@ export const command = defineCommand({
       description: 'Only effects in this state, also one that is not in question.',
       placeholder: 'STATE',
     },
-    limit: { type: 'integer', default: 20, description: 'At most so many, up to 200.' },
-    cursor: { type: 'string', description: 'Go on where the last page ended.', placeholder: 'CURSOR' },
+    ...PAGE_FLAGS,
     ...OUTPUT_FLAG,
     ...SERVER_FLAGS,
   },
@@ -45,25 +45,18 @@ export const command = defineCommand({
     { line: 'writ calls unknown --state prepared', does: 'What waits for its commit' },
   ],
   async run({ flags, terminal }) {
-    const { limit, cursor, state } = flags
-    if (limit < 1 || limit > 200)
-      throw usageError(`--limit is ${limit}, but must be from 1 to 200`, 'use --cursor for more')
+    const { state } = flags
+    const wanted = readPage(flags)
     const page = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the effects', () =>
         client.listEntries({
-          limit,
+          ...wanted,
           ...(state.length === 0 ? {} : { states: state }),
-          ...(cursor === undefined ? {} : { cursor }),
         }),
       ),
     )
-    const now = terminal.clock.now()
     const none = state.length === 0 ? 'Nothing is unknown.' : 'Nothing is in that state.'
-    await printResult(terminal, flags.output, page, () =>
-      renderTable(page.entries, columns(now), styleOf(terminal), none),
-    )
-    if (flags.output === 'table' && page.next_cursor !== null)
-      terminal.err(`More: --cursor ${page.next_cursor}\n`)
+    await printPage(terminal, flags.output, page, { rows: page.entries, columns, none })
     return EXIT.ok
   },
 })

@@ -9,7 +9,8 @@ import { EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { detailLines, violationLines } from '../failure-text.ts'
-import { type Column, printResult, renderAge, renderFields, renderTable, styleOf } from '../print.ts'
+import { PAGE_FLAGS, printPage, readPage } from '../paging.ts'
+import { type Column, printResult, renderAge, renderFields } from '../print.ts'
 import { withProgress } from '../progress.ts'
 
 const MAX_WAIT_MS = 300_000
@@ -30,8 +31,7 @@ export const command = defineCommand({
     },
     tool: { type: 'string', description: 'Only calls of this tool.', placeholder: 'NAME' },
     'request-id': { type: 'string', description: 'Only calls that were given this id.', placeholder: 'ID' },
-    limit: { type: 'integer', default: 20, description: 'At most so many, up to 200.' },
-    cursor: { type: 'string', description: 'Go on where the last page ended.', placeholder: 'CURSOR' },
+    ...PAGE_FLAGS,
     wait: {
       type: 'duration',
       description: 'With an id: wait so long for its end, in whole seconds, up to 300s.',
@@ -49,9 +49,8 @@ export const command = defineCommand({
   ],
   async run({ flags, args, terminal }) {
     const { id } = args
-    const { state, tool, cursor, limit } = flags
-    if (limit < 1 || limit > 200)
-      throw usageError(`--limit is ${limit}, but must be from 1 to 200`, 'use --cursor for more')
+    const { state, tool, cursor } = flags
+    const wanted = readPage(flags)
     if (id !== undefined) {
       if (state ?? tool ?? cursor ?? flags['request-id']) {
         throw usageError('an id and a filter exclude each other', 'give one of them')
@@ -71,20 +70,14 @@ export const command = defineCommand({
     const page = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'asking for the calls', () =>
         client.listCalls({
-          limit,
+          ...wanted,
           ...(state === undefined ? {} : { state }),
           ...(tool === undefined ? {} : { tool }),
-          ...(cursor === undefined ? {} : { cursor }),
           ...(flags['request-id'] === undefined ? {} : { requestId: flags['request-id'] }),
         }),
       ),
     )
-    const now = terminal.clock.now()
-    await printResult(terminal, flags.output, page, () =>
-      renderTable(page.calls, columns(now), styleOf(terminal), 'No calls.'),
-    )
-    if (flags.output === 'table' && page.next_cursor !== null)
-      terminal.err(`More: --cursor ${page.next_cursor}\n`)
+    await printPage(terminal, flags.output, page, { rows: page.calls, columns, none: 'No calls.' })
     return EXIT.ok
   },
 })

@@ -9,7 +9,7 @@ import { refuseVersion } from '../version-flag.ts'
 
 export const command = defineCommand({
   name: 'delete',
-  summary: 'Delete a tool, role, permission or policy',
+  summary: 'Delete a tool, role, permission, policy, secret or MCP server',
   details: [
     'Calls under way go on with the version of the tool that they are pinned to. A role that something else names is not deleted.',
   ],

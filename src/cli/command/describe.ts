@@ -15,7 +15,7 @@ const RECENT = 5
 
 export const command = defineCommand({
   name: 'describe',
-  summary: 'Show everything about one tool, role, permission or policy',
+  summary: 'Show everything about one tool, role, permission, policy, secret or MCP server',
   details: [
     "With -o json or -o yaml the result is a report: the resource, and for a tool its versions and its last calls. It is no manifest; 'writ get tools NAME -o yaml' prints manifests.",
   ],
@@ -103,5 +103,11 @@ function renderResource(resource: Resource, versions?: readonly string[]): strin
     ],
     ['Created', metadata.createdAt],
     ['Updated', metadata.updatedAt],
-  ])}\nDeclared\n${clean(stringify(declared, { lineWidth: 0, aliasDuplicateObjects: false }))}`
+  ])}${renderStatus(status)}\nDeclared\n${clean(stringify(declared, { lineWidth: 0, aliasDuplicateObjects: false }))}`
+}
+
+/** What was found out, of kinds that something is found out about. */
+function renderStatus({ digest: _digest, ...found }: Resource['status']): string {
+  if (Object.keys(found).length === 0) return ''
+  return `\nStatus\n${clean(stringify(found, { lineWidth: 0, aliasDuplicateObjects: false }))}`
 }

@@ -10,7 +10,7 @@ import { suggestion } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'get',
-  summary: 'List tools, roles, permissions or policies',
+  summary: 'List tools, roles, permissions, policies, secrets or MCP servers',
   details: [
     "With -o yaml the result is manifests, as 'writ apply -f -' takes them; with -o json it is one list of them. A tool of the server's own program has no manifest, and cannot be applied.",
   ],

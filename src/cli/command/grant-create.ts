@@ -7,6 +7,7 @@ import { conditionText } from '../grant-text.ts'
 import { clean, printResult } from '../print.ts'
 import { withProgress } from '../progress.ts'
 import { readCondition } from '../read-condition.ts'
+import { namingTool } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'grant create',
@@ -55,16 +56,18 @@ export const command = defineCommand({
     const ttl = formatDuration(flags.for)
     const grant = await withClient(terminal, flags, (client) =>
       withProgress(terminal, 'granting', () =>
-        client.makeGrant({
-          tool,
-          ttl,
-          ...(when.length === 0 ? {} : { when }),
-          ...(operation === undefined ? {} : { operation }),
-          ...(caller === undefined ? {} : { caller }),
-          ...(role === undefined ? {} : { role }),
-          ...(reason === undefined ? {} : { reason }),
-          ...(maxUses === undefined ? {} : { maxUses }),
-        }),
+        namingTool(client, tool, () =>
+          client.makeGrant({
+            tool,
+            ttl,
+            ...(when.length === 0 ? {} : { when }),
+            ...(operation === undefined ? {} : { operation }),
+            ...(caller === undefined ? {} : { caller }),
+            ...(role === undefined ? {} : { role }),
+            ...(reason === undefined ? {} : { reason }),
+            ...(maxUses === undefined ? {} : { maxUses }),
+          }),
+        ),
       ),
     )
     await printResult(terminal, flags.output, grant, () => `${clean(grant.id)}\n`)

@@ -12,12 +12,19 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.freeze({
   apply: { summary: 'Create or change resources from manifests', load: () => import('./apply.ts') },
   diff: { summary: 'Show what apply would change', load: () => import('./diff.ts') },
   validate: { summary: 'Check manifests without a server', load: () => import('./validate.ts') },
-  get: { summary: 'List tools, roles, permissions or policies', load: () => import('./get.ts') },
+  schema: { summary: 'Print the JSON Schema of manifests, for editors', load: () => import('./schema.ts') },
+  get: {
+    summary: 'List tools, roles, permissions, policies, secrets or MCP servers',
+    load: () => import('./get.ts'),
+  },
   describe: {
-    summary: 'Show everything about one tool, role, permission or policy',
+    summary: 'Show everything about one tool, role, permission, policy, secret or MCP server',
     load: () => import('./describe.ts'),
   },
-  delete: { summary: 'Delete a tool, role, permission or policy', load: () => import('./delete.ts') },
+  delete: {
+    summary: 'Delete a tool, role, permission, policy, secret or MCP server',
+    load: () => import('./delete.ts'),
+  },
   call: { summary: 'Call a tool', load: () => import('./call.ts') },
   calls: { summary: 'List calls, or show one', load: () => import('./calls.ts') },
   'calls unknown': {
@@ -74,6 +81,21 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.freeze({
   'tool verify': {
     summary: 'Try whether a tool keeps what it declares about repeats',
     load: () => import('./tool-verify.ts'),
+  },
+  'tool diff': {
+    summary: 'Show what an MCP server has changed of a tool',
+    load: () => import('./tool-diff.ts'),
+  },
+  'tool accept': {
+    summary: 'Take on what an MCP server has changed of a tool',
+    load: () => import('./tool-accept.ts'),
+  },
+  'secret set': { summary: 'Keep a value of a secret', load: () => import('./secret-set.ts') },
+  'secret list': { summary: 'List secrets, without their values', load: () => import('./secret-list.ts') },
+  'secret delete': { summary: 'Delete a secret', load: () => import('./secret-delete.ts') },
+  'secret rotate-key': {
+    summary: 'Wrap the keys of all secrets with a new master key',
+    load: () => import('./secret-rotate-key.ts'),
   },
   'token create': { summary: 'Issue a token', load: () => import('./token-create.ts') },
   'token inspect': {

@@ -4,6 +4,7 @@ import { formatDuration } from '../../util/duration.ts'
 import { EXIT, usageError } from '../cli-error.ts'
 import { defineCommand, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
+import { clean } from '../print.ts'
 
 export const command = defineCommand({
   name: 'token create',
@@ -75,6 +76,7 @@ export const command = defineCommand({
     )
     terminal.out(`${issued.token}\n`)
     terminal.err(`writ: token ${issued.id} for ${issued.actor}, until ${issued.expires_at}\n`)
+    for (const warning of issued.warnings ?? []) terminal.err(`writ: ${clean(warning)}\n`)
     return EXIT.ok
   },
 })

@@ -27,6 +27,7 @@ const FILES: readonly SettingName[] = [
   'notify',
   'link_key',
   'callback_key',
+  'secret_providers',
 ]
 
 /** Every setting that is no secret has a flag. Its default is not the flag's: the environment comes between. */
@@ -43,6 +44,8 @@ const SETTING_FLAGS: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
         ...(setting.kind === 'integer' ? { placeholder: 'NUMBER' } : {}),
         ...(FILES.includes(setting.name) ? { placeholder: 'FILE', completes: 'file' as const } : {}),
         ...(setting.name === 'public_url' ? { placeholder: 'URL' } : {}),
+        ...(setting.name === 'cli_allow' ? { placeholder: 'COMMANDS' } : {}),
+        ...(setting.name === 'master_key' ? { placeholder: 'WHERE' } : {}),
         ...(setting.name === 'audit_anchor' ? { placeholder: 'FILE|URL' } : {}),
         ...(setting.name === 'data' ? { placeholder: 'FOLDER', completes: 'folder' as const } : {}),
       },
@@ -109,7 +112,15 @@ async function runServer(
   examples: boolean,
 ): Promise<number> {
   const parts = await loadParts()
-  const { createRuntime, createServer, createEvents, createLog, createMetrics, createWorld } = parts
+  const {
+    createRuntime,
+    createServer,
+    createGrpcServer,
+    createEvents,
+    createLog,
+    createMetrics,
+    createWorld,
+  } = parts
   const world = createWorld()
   const events = createEvents()
   const log = createLog({ world, level: config.log_level })
@@ -119,11 +130,14 @@ async function runServer(
     events.on('store:failed', ({ message, fenced = false }) => resolve({ storeFailed: message, fenced }))
   })
   const onTrouble = (message: string) => log.logger.warn({ part: 'identity' }, message)
-  const { openIdentity, identityOf } = await import('../open-identity.ts')
+  const { egressPrivateOf, openIdentity, identityOf } = await import('../open-identity.ts')
   const identity = openIdentity(terminal, config, data, world, onTrouble)
-  const { openCallback, openNotify, linkPagesOf } = await import('../open-notify.ts')
+  const { openCallback, openNotify, openToolCallbacks, linkPagesOf } = await import('../open-notify.ts')
   const notify = openNotify(terminal, config, data.folder, world)
   const callback = openCallback(terminal, config)
+  const toolCallbacks = openToolCallbacks(terminal, config, data.folder, world)
+  const { openSecrets } = await import('../open-secrets.ts')
+  const secrets = openSecrets(terminal, config, data.folder)
   const runtime = await startOrRefuse(
     () =>
       withProgress(terminal, 'opening the store and recovering what was under way', () =>
@@ -135,33 +149,41 @@ async function runServer(
           effectDefault: config.effect_default,
           retention: retentionOf(config),
           audit: auditOf(terminal, config, data),
+          egressPrivate: egressPrivateOf(config),
+          cliAllow: config.cli_allow?.split(',').map((command) => command.trim()) ?? [],
+          ...secrets,
           ...(notify === undefined ? {} : { notify }),
           ...(callback === undefined ? {} : { callback }),
+          ...(toolCallbacks === undefined ? {} : { toolCallbacks }),
         }),
       ),
     data,
   )
   if (data.ledgerLost) terminal.err(lostText(data))
-  const server = await createServer({
+  const common = {
     runtime,
     world,
     metrics,
     ...identityOf(identity, config, data, runtime, world, onTrouble),
-    ...linkPagesOf(notify, config, runtime, world),
     logger: log.logger,
     host: config.host,
-    port: config.port,
     bodyLimit: config.body_limit,
+  }
+  const server = await createServer({
+    ...common,
+    ...linkPagesOf(notify, config, runtime, world),
+    port: config.port,
   })
+  const grpc = config.grpc_port === 0 ? undefined : createGrpcServer({ ...common, port: config.grpc_port })
   let tour: Tour | undefined
 
   async function stop(drainMs: number): Promise<void> {
     // Both at once: from now on new calls are told to come back, until those under way have ended.
     const ended = runtime.close({ drainMs })
-    const answered = server.drain(ended)
+    const answered = Promise.all([server.drain(ended), grpc?.drain(ended)])
     await ended
     await within(world, LAST_ANSWERS_MS, answered)
-    await server.close()
+    await Promise.all([server.close(), grpc?.close()])
     await tour?.stop()
     stopWatching()
     await metrics.close()
@@ -172,13 +194,23 @@ async function runServer(
   async function run(): Promise<void> {
     const stopped = stopSignal(terminal)
     const { url } = await startOrRefuse(() => server.listen())
+    const grpcUrl = grpc && (await startOrRefuse(() => grpc.listen())).url.replace('http:', 'grpc:')
     writeServerNote(data.folder, {
       url,
       pid: terminal.pid,
       started_at: new Date(world.clock.now()).toISOString(),
     })
     tour = examples ? await startOrRefuse(() => startExamples(runtime)) : undefined
-    terminal.out(renderStart({ url, config, data, tour, version: packageVersion() }))
+    terminal.out(
+      renderStart({
+        url,
+        ...(grpcUrl === undefined ? {} : { grpcUrl }),
+        config,
+        data,
+        tour,
+        version: packageVersion(),
+      }),
+    )
     await stopped
     await stop(config.drain_ms)
   }
@@ -257,7 +289,7 @@ async function loadParts() {
   const [runtime, event, server, log, metrics] = await Promise.all([
     import('../../runtime.ts'),
     import('../../event/event.ts'),
-    import('../../server/server.ts'),
+    import('../../server/index.ts'),
     import('../../telemetry/log.ts'),
     import('../../telemetry/metrics.ts'),
     import('../open-notify.ts'),
@@ -303,9 +335,9 @@ function lostText({ folder }: OpenData): string {
   ].join('\n')
 }
 
-function within(world: World, ms: number, work: Promise<void>): Promise<void> {
+function within(world: World, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = world.after(ms, resolve)
-    work.then(resolve, reject).finally(() => timer.cancel())
+    work.then(() => resolve(), reject).finally(() => timer.cancel())
   })
 }

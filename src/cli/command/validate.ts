@@ -39,7 +39,7 @@ export const command = defineCommand({
     const read = await readManifestSet(terminal, flags.file)
     const plan = planApply([], read.documents, {
       partial: true,
-      check: createCedarTextCheck(),
+      ...createCedarTextCheck(),
       profile: flags.profile,
       effectDefault: flags['effect-default'],
     })

@@ -11,8 +11,23 @@ export type Offer =
   | { readonly kind: 'native'; readonly definition: NativeToolDefinition }
   | { readonly kind: 'manifest'; readonly manifest: JsonObject }
 
+/** Tools that are made from what a server lists. They are declared on that server, which names them. */
+export interface ServedTools {
+  /** What a tool is called by, once it is made. */
+  called(tool: Declaration): { readonly name: string; readonly operation: string }
+  /** How the servers of these tools are declared until all are listed, and which are declared anew from then on. */
+  servers(tools: readonly Declaration[]): {
+    readonly untilListed: readonly JsonObject[]
+    readonly onceListed: readonly JsonObject[]
+  }
+}
+
 export interface ToolPeer {
   offer(tool: Declaration): Offer
+  /** Instead of offers, where tools cannot be declared one by one. */
+  readonly served?: ServedTools
+  /** Commands that its tools run. */
+  readonly cliAllow?: readonly string[]
   /** Undefined for a tool that cannot be looked into. */
   sends(mark: string): readonly ToolSend[] | undefined
   close(): Promise<void>
@@ -24,7 +39,10 @@ export interface PeerOptions {
 
 /** What is documented of a backend, and what cases ask of it. */
 export interface BackendFacts
-  extends Pick<Subject, 'name' | 'limitations' | 'isolation' | 'hasEndpoint' | 'givesStatus'> {
+  extends Pick<
+    Subject,
+    'name' | 'limitations' | 'isolation' | 'hasEndpoint' | 'givesStatus' | 'presents' | 'defaultHeader'
+  > {
   /** What a user should know beside the limitations; requirements are met all the same. */
   readonly notes: readonly string[]
 }
@@ -35,19 +53,15 @@ export interface Backend extends BackendFacts {
 
 /** What no backend of this build can do. */
 export const COMMON_LIMITATIONS: Readonly<Partial<Record<RequirementId, string>>> = Object.freeze({
-  'C4.1':
-    'This build has no secret store: a tool that declares auth is refused with secret_resolution_failed, and nothing is sent. A reference into another namespace is refused when it is declared.',
-  'C4.4':
-    'This build presents no credentials: each of the four profiles is read and checked when it is declared, and the calls are refused with secret_resolution_failed.',
   'C6.1':
     'This build bounds no memory, processor or processes: a tool that declares such a limit is refused with runtime_policy_invalid or isolation_unavailable. Payload sizes and network allowlists hold.',
 })
 
 /** Tools that run elsewhere have no boundary here. */
 export const REMOTE_ISOLATION: IsolationFacts = Object.freeze({
-  provided: Object.freeze(['none'] as const),
+  provided: Object.freeze(['none', 'sandboxed'] as const),
   boundary:
-    'The code of the tool runs in a process of its own, reached over HTTP; what stands around that process is the business of whoever runs it. A declared isolation other than none is refused with isolation_unavailable.',
+    'The code of the tool runs in a process of its own, reached over the network; what stands around that process is the business of whoever runs it. Isolation sandboxed holds the traffic to the endpoint of the tool: no other origin, no redirect, TLS (or this machine, in profile local). Any other isolation is refused with isolation_unavailable.',
 })
 
 export function manifestOf(tool: Declaration, type: string, endpoint: string): JsonObject {

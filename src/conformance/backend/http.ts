@@ -2,7 +2,7 @@
 import { createOperations, type Fault } from '../operations.ts'
 import { OPERATIONS } from '../tools.ts'
 import { type Backend, COMMON_LIMITATIONS, manifestOf, REMOTE_ISOLATION } from './backend.ts'
-import { headerOf, listen, type ServiceReply, traceIdOf } from './loopback.ts'
+import { credentialsOf, headerOf, listen, type ServiceReply, traceIdOf } from './loopback.ts'
 
 export const httpBackend: Backend = {
   name: 'http',
@@ -10,6 +10,7 @@ export const httpBackend: Backend = {
   isolation: REMOTE_ISOLATION,
   hasEndpoint: true,
   givesStatus: true,
+  presents: 'profiles',
   notes: Object.freeze([
     'A plain service is not told the request_id; where it answers with an envelope, a wrong one is refused and a missing one is not.',
     'A status says less than an error envelope: what a tool itself says about retrying comes through only where it answers with an envelope.',
@@ -29,6 +30,7 @@ export const httpBackend: Backend = {
         attempt,
         signal,
         traceId: traceIdOf(headers),
+        credentials: credentialsOf(headers),
       })
       return result.ok ? { status: 200, body: result.output } : refusalOf(result.fault, service.origin)
     })

@@ -1,14 +1,16 @@
 // A service on loopback for tool peers that are reached over HTTP.
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Json } from '../../util/json.ts'
 import { parseStrictJson } from '../../util/strict-json.ts'
+import { API_KEY_HEADER, CREDENTIAL_VARIABLE } from '../tools.ts'
 
 export interface ServiceRequest {
   /** Without the leading slash. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
+  /** JSON, or the fields of a form. */
   readonly body: Json
   /** Aborted when the caller hangs up before the answer. */
   readonly signal: AbortSignal
@@ -27,6 +29,7 @@ export interface Service {
 
 /** Far more than any case sends. */
 const MAX_BODY_BYTES = 1_048_576
+const FORM = 'application/x-www-form-urlencoded'
 
 export async function listen(answer: (request: ServiceRequest) => Promise<ServiceReply>): Promise<Service> {
   const server = createServer((request, response) => {
@@ -64,7 +67,7 @@ export async function listen(answer: (request: ServiceRequest) => Promise<Servic
 }
 
 /** Undefined for a body that cannot be used. */
-async function readBody(request: AsyncIterable<Uint8Array>): Promise<Json | undefined> {
+async function readBody(request: IncomingMessage): Promise<Json | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request) {
@@ -73,6 +76,8 @@ async function readBody(request: AsyncIterable<Uint8Array>): Promise<Json | unde
     chunks.push(chunk)
   }
   if (size === 0) return null
+  if (request.headers['content-type'] === FORM)
+    return Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
   const parsed = parseStrictJson(Buffer.concat(chunks))
   return parsed.ok ? parsed.value : undefined
 }
@@ -81,6 +86,21 @@ async function readBody(request: AsyncIterable<Uint8Array>): Promise<Json | unde
 export function headerOf(headers: IncomingHttpHeaders, name: string): string {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
+}
+
+/** In which a program of ours says what it has found in its environment. */
+export const SHOWN_HEADER = 'conformance-shown'
+
+/** The credentials that came with a request. */
+export function credentialsOf(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const places = [
+    ['authorization', 'authorization'],
+    [API_KEY_HEADER.toLowerCase(), API_KEY_HEADER.toLowerCase()],
+    [CREDENTIAL_VARIABLE, SHOWN_HEADER],
+  ] as const
+  return Object.fromEntries(
+    places.map(([name, header]) => [name, headerOf(headers, header)]).filter(([, value]) => value !== ''),
+  )
 }
 
 /** The trace id of a W3C traceparent. */

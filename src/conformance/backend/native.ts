@@ -11,6 +11,10 @@ export const nativeBackend: Backend = {
   name: 'native',
   limitations: Object.freeze({
     ...COMMON_LIMITATIONS,
+    'C4.1':
+      'Nothing is presented to a function of the embedding program, which has its credentials from wherever it likes: one that declares auth is refused with secret_resolution_failed, whether the secret is there or not, and is not called.',
+    'C4.4':
+      'Nothing is presented to a function of the embedding program: the four profiles are read and checked when they are declared, and the calls are refused with secret_resolution_failed.',
     'C6.2':
       'A function of the same process has no boundary that it could be held by. What a request tries is blocked; what the function itself does is not.',
   }),
@@ -21,6 +25,7 @@ export const nativeBackend: Backend = {
   }),
   hasEndpoint: false,
   givesStatus: false,
+  presents: 'nothing',
   notes: Object.freeze([
     'A function that ignores its signal goes on after a timeout or a cancel. The caller is answered in time all the same, and what the function does later is not heard.',
     'A function that never yields the event loop stops the runtime with it.',

@@ -128,6 +128,7 @@ const documented: Case = {
   id: 'isolation/documented',
   title: 'the isolation is as the backend says: given, or refused',
   requirements: ['C6.3'],
+  needs: ['echo'],
   async run(subject, check) {
     const { provided, boundary } = subject.isolation
     check.that('C6.3', 'the boundary is described', boundary.trim() !== '')

@@ -83,6 +83,8 @@ const cancel: Case = {
     const call = subject.start(request)
     const sent = await within(subject.world, SLACK_MS, call.sending())
     check.that('C2.3', 'the call is sent before it is canceled', sent !== LATE)
+    // What runs as a program takes a moment to begin.
+    await until(subject.world, SLACK_MS, () => subject.sends(mark)?.length !== 0)
     call.cancel()
     const body = await within(subject.world, SLACK_MS, call.answer())
     if (!check.that('C2.3', `an answer within ${SLACK_MS} ms of the cancel`, body !== LATE)) {

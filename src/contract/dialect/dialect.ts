@@ -47,6 +47,8 @@ export interface ToolRequest {
   /** What the caller's request and the tool's own declaration leave. Absent where neither says anything. */
   readonly memoryMb?: number
   readonly netAllowlist?: readonly string[]
+  /** Where a tool that takes its time can report the end, and what it signs that with. */
+  readonly callback?: { readonly url: string; readonly token: string }
   /** What the caller said of its surroundings; absent where it came in a dialect that does not ask. */
   readonly echo?: Echo
 }

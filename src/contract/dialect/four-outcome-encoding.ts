@@ -87,6 +87,8 @@ export function encodeFourOutcomeSend(request: ToolRequest): JsonObject {
       namespace: request.namespace,
       ...(request.taskId === undefined ? {} : { task_id: request.taskId }),
       ...(request.agent === undefined ? {} : { agent: request.agent }),
+      // The rest of 004's request is closed.
+      ...(request.callback === undefined ? {} : { callback: request.callback }),
     },
   }
 }

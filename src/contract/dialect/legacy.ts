@@ -116,5 +116,6 @@ function encodeLegacySend(request: ToolRequest): JsonObject {
       attempt: request.attempt,
     },
     idempotency_key: request.key,
+    ...(request.callback === undefined ? {} : { callback: request.callback }),
   }
 }

@@ -46,7 +46,7 @@ export function createV1(): Dialect {
           },
         )
       }
-      const credential = findCredential(body, ['input', 'input_raw'])
+      const credential = findCredential(body, ['input', 'input_raw', 'callback'])
       if (credential !== undefined) return refuseCredential('v1', mint, seen, credential)
       const violations = schema.check(body)
       if (violations.length > 0) return refuseShape('v1', mint, seen, violations)
@@ -62,6 +62,9 @@ export function createV1(): Dialect {
     ...createV1ReplyReader(),
   }
 }
+
+/** From another Writ whose tool this one is: it asks for the end as well. */
+const NOT_CALLED_BACK = 'callback is not used here: wait for the answer, or ask for the call'
 
 function seenIn(body: JsonObject): Seen {
   const tool = isJsonObject(body.tool) ? body.tool : {}
@@ -84,6 +87,7 @@ function accept(request: V1Request, mint: Mint): Decoded {
   if (inputRaw !== undefined && request.input !== undefined) {
     warnings.push('input_raw is not empty, so input was not used')
   }
+  if (request.callback !== undefined) warnings.push(NOT_CALLED_BACK)
   if (auth.profile === 'bearer_token') warnings.push("auth.profile 'bearer_token' was read as 'bearer'")
   return {
     ok: true,
@@ -194,5 +198,6 @@ function encodeV1Send(request: ToolRequest): JsonObject {
     attempt: request.attempt,
     idempotency_key: request.key,
     deadline_unix_ms: request.deadlineUnixMs,
+    ...(request.callback === undefined ? {} : { callback: request.callback }),
   }
 }

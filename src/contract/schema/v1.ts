@@ -93,6 +93,21 @@ const V1TraceRequestSchema = Type.Object(
   closed,
 )
 
+const V1CallbackSchema = Type.Object(
+  {
+    url: Type.String({ maxLength: 2048, description: 'Where the end can be reported with POST.' }),
+    token: Type.String({
+      maxLength: 256,
+      writeOnly: true,
+      description: 'The key of the HMAC that signs the report. For this call only.',
+    }),
+  },
+  {
+    ...closed,
+    description: 'To a tool that may take its time: how to report the end. From a caller it is not used.',
+  },
+)
+
 export const V1RequestSchema = Type.Object(
   {
     tool_contract_version: Type.Optional(
@@ -128,6 +143,7 @@ export const V1RequestSchema = Type.Object(
       Type.Boolean({ description: 'Says what every stage would answer; sends nothing.' }),
     ),
     saga: Type.Optional(id('The saga this call is a member of.')),
+    callback: Type.Optional(V1CallbackSchema),
   },
   {
     ...closed,

@@ -27,6 +27,8 @@ export interface CedarEngine {
   read(text: string): ParsedCedar
   validate(call: Wasm.ValidationCall): Wasm.ValidationAnswer
   evaluate(slice: Slice, request: Request): Verdict
+  /** Texts that nobody will ask about again: nothing that is kept has to give way. Each is a permit. */
+  evaluateOnce(texts: readonly string[], request: Request): Verdict
 }
 
 /** The engine ran out of its stack or memory. It has been loaded anew. */
@@ -90,8 +92,7 @@ export function createCedarEngine({ slices = 512, policies = 20_000 }: EngineBou
     }
     while (places.size > 0 && (places.size >= slices || kept + slice.texts.length > policies)) giveAway(cedar)
     const place = free.pop() ?? `slice-${made++}`
-    const staticPolicies = Object.fromEntries(slice.texts.map((text, index) => [String(index), text]))
-    const answer = cedar.preparsePolicySet(place, { staticPolicies })
+    const answer = cedar.preparsePolicySet(place, policySet(slice.texts))
     if (answer.type === 'failure') {
       free.push(place)
       return { why: 'the engine does not read these policies' }
@@ -130,16 +131,25 @@ export function createCedarEngine({ slices = 512, policies = 20_000 }: EngineBou
       guarded((cedar): Verdict => {
         const place = placeOf(cedar, slice)
         if (typeof place !== 'string') return { ok: false, why: place.why }
-        const answer = cedar.statefulIsAuthorized({ ...request, preparsedPolicySetId: place })
-        if (answer.type === 'failure') return { ok: false, why: 'the engine does not read the request' }
-        const { reason, errors } = answer.response.diagnostics
-        const failed = errors.map(({ policyId, error }) => ({
-          index: Number(policyId),
-          why: whyFailed(error.message),
-        }))
-        return { ok: true, satisfied: reason.map(Number), failed }
+        return verdictOf(cedar.statefulIsAuthorized({ ...request, preparsedPolicySetId: place }))
       }),
+    evaluateOnce: (texts, request) =>
+      guarded((cedar) => verdictOf(cedar.isAuthorized({ ...request, policies: policySet(texts) }))),
   }
+}
+
+function policySet(texts: readonly string[]): Wasm.PolicySet {
+  return { staticPolicies: Object.fromEntries(texts.map((text, index) => [String(index), text])) }
+}
+
+function verdictOf(answer: Wasm.AuthorizationAnswer): Verdict {
+  if (answer.type === 'failure') return { ok: false, why: 'the engine does not read the request' }
+  const { reason, errors } = answer.response.diagnostics
+  const failed = errors.map(({ policyId, error }) => ({
+    index: Number(policyId),
+    why: whyFailed(error.message),
+  }))
+  return { ok: true, satisfied: reason.map(Number), failed }
 }
 
 /** The engine's own words hold values of the input. */

@@ -46,10 +46,14 @@ const TIME: Attributes = {
   weekday: NUMBER,
 }
 
-/** Operations of one name share an action, so they have to share their input. */
+/**
+ * Operations of one name share an action, so they have to share their input. `named` are actions that policies compare
+ * with, and that nothing here is about.
+ */
 export function cedarSchema(
   operations: readonly SchemaOperation[],
   budgets: readonly string[],
+  named: readonly string[] = [],
 ): SchemaJson<string> {
   const spend = record(Object.fromEntries(budgets.map((budget) => [budget, NUMBER])))
   const contextOf = (input: CedarRecord) =>
@@ -62,10 +66,9 @@ export function cedarSchema(
       effect_class: TEXT,
       task: { ...TEXT, required: false },
     })
-  const groups = OPERATION_CLASSES.map((name): [string, NamespaceDefinition<string>['actions'][string]] => [
-    name,
-    {},
-  ])
+  const groups = [...OPERATION_CLASSES, ...named].map(
+    (name): [string, NamespaceDefinition<string>['actions'][string]] => [name, {}],
+  )
   const actions = new Map(groups)
   for (const { operation, input } of operations) {
     const { uid, parents } = actionEntity(operation)

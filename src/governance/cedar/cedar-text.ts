@@ -22,14 +22,14 @@ const MAX_OPERATORS = 1_000
 /** Each `if` costs the parser as much as several operators. */
 const IF_WEIGHT = 4
 
-const TOKEN =
+export const CEDAR_TOKEN =
   /\/\/[^\n\r]*|"(?:[^"\\]|\\[\s\S])*"?|[\p{L}_][\p{L}\p{N}_]*|[()[\]{}]|[.+\-*&|=!<>]+|@\s*[\p{L}_][\p{L}\p{N}_]*|;|\S/gu
 
 /** A semicolon ends a policy; in Cedar it stands nowhere else, other than in strings and comments. */
 export function splitCedar(text: string): readonly Statement[] {
   const statements: Statement[] = []
   let open = newStatement(0)
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+  for (const { 0: token, index } of text.matchAll(CEDAR_TOKEN)) {
     if (token.startsWith('//')) continue
     open.add(token, index)
     if (token !== ';') continue

@@ -9,7 +9,15 @@ import { checkNames, type Names, namesOf } from './cedar-names.ts'
 import { type CedarPolicy, type CedarProblem, fromEngine, type ParsedCedar, startOf } from './cedar-policy.ts'
 import { readsInput } from './cedar-reads.ts'
 import { budgetNames, cedarSchema } from './cedar-schema.ts'
-import { actionEntity, matchesAction, matchesResource, TOOL, toolEntity } from './cedar-scope.ts'
+import {
+  ACTION,
+  actionEntity,
+  matchesAction,
+  matchesResource,
+  namedEntities,
+  TOOL,
+  toolEntity,
+} from './cedar-scope.ts'
 import { type CedarRecord, inputType, NOTHING, typeToJson } from './cedar-type.ts'
 
 /** What is wrong with the Cedar text of an AgentPolicy. */
@@ -104,7 +112,11 @@ function validateGeneral(
 ): void {
   if (members.length === 0) return
   const operations = [
-    { operation: { name: 'invoke', classes: [] }, input: NOTHING },
+    // What comes with a tool that is not there yet was told already; such an operation is taken to be there.
+    ...['invoke', ...actionsNamed(members)].map((name) => ({
+      operation: { name, classes: [] },
+      input: NOTHING,
+    })),
     ...offered.map(({ operation }) => ({ operation, input: NOTHING })),
   ]
   const answer = validate(members, cedarSchema(operations, budgets), engine)
@@ -143,7 +155,7 @@ function validateSpecial(
     for (const one of about) batch.members.add(one)
   }
   for (const { operation, input, tools, members: its } of batches.values()) {
-    const schema = cedarSchema([{ operation, input }], budgets)
+    const schema = cedarSchema([{ operation, input }], budgets, actionsNamed([...its]))
     const answer = validate([...its], schema, engine)
     for (const one of its) checked.add(one)
     for (const one of its) if (!answer.impossible.includes(one)) possible.add(one)
@@ -160,6 +172,11 @@ function validateSpecial(
     if (!checked.has(member)) found.add(member.policy, 'warning', unmatched(member))
     else if (!possible.has(member)) found.add(member.policy, 'warning', impossible(member))
   }
+}
+
+function actionsNamed(members: readonly Checked[]): readonly string[] {
+  const named = members.flatMap(({ cedar }) => namedEntities(cedar.json))
+  return [...new Set(named.flatMap(({ type, id }) => (type === ACTION ? [id] : [])))]
 }
 
 interface Validated {

@@ -5,13 +5,22 @@ import { matchesNames } from '../name-pattern.ts'
 import type { Facts } from '../rules.ts'
 import { isTarget } from '../targets.ts'
 import type { CedarMatch, CompiledCedar } from './cedar.ts'
+import { asksApproval } from './cedar-asks.ts'
 import { type CedarEngine, EngineBroke, type Slice, type Verdict } from './cedar-engine.ts'
 import { cedarMatch, failed, unjudgedMatch, unpermittedMatch } from './cedar-match.ts'
+import { cedarNear } from './cedar-near.ts'
 import type { CedarPolicy, ParsedCedar } from './cedar-policy.ts'
-import { readsAttribute, readsField } from './cedar-reads.ts'
-import { principalEntity, toRequest } from './cedar-request.ts'
+import { type CedarReads, readsAttribute, readsField } from './cedar-reads.ts'
+import { type Asked, principalEntity, toRequest } from './cedar-request.ts'
 import { budgetNames } from './cedar-schema.ts'
-import { actionEntity, matchesAction, matchesPrincipal, matchesResource, toolEntity } from './cedar-scope.ts'
+import {
+  actionEntity,
+  type Member,
+  matchesAction,
+  matchesPrincipal,
+  matchesResource,
+  toolEntity,
+} from './cedar-scope.ts'
 import { type CedarRecord, inputType } from './cedar-type.ts'
 
 /** An AgentPolicy with the policies of its text that can be about a tool. */
@@ -92,10 +101,13 @@ export function compileCedar(set: GovernanceSet, engine: CedarEngine): CompiledC
     return type
   }
 
+  function requestOf(facts: Facts, principal: Member, reads: readonly CedarReads[]): Asked {
+    return toRequest(facts, principal, inputOf(facts.operation), budgets, reads)
+  }
+
   function ask(facts: Facts, entries: readonly Entry[]): { verdict: Verdict; unjudged: readonly string[] } {
     const reads = entries.map(({ cedar }) => cedar.reads)
-    const principal = principalEntity(facts, roles)
-    const { request, unjudged } = toRequest(facts, principal, inputOf(facts.operation), budgets, reads)
+    const { request, unjudged } = requestOf(facts, principalEntity(facts, roles), reads)
     try {
       return { verdict: engine.evaluate(sliceOf(entries), request), unjudged }
     } catch (error) {
@@ -132,6 +144,31 @@ export function compileCedar(set: GovernanceSet, engine: CedarEngine): CompiledC
   }
 
   return {
+    asks(facts) {
+      const action = actionEntity(facts.operation)
+      const principal = principalEntity(facts, roles)
+      return concerned(facts).some(
+        ({ policy, about }) =>
+          policy.mode === 'enforce' &&
+          about.some(
+            (cedar) =>
+              asksApproval(cedar) &&
+              matchesAction(cedar.json, action) &&
+              matchesPrincipal(cedar.json, principal),
+          ),
+      )
+    },
+    near(facts) {
+      const principal = principalEntity(facts, roles)
+      const entries = ownersOf(facts.tool.name).flatMap(({ policy, parsed, about }) =>
+        parsed.problems.length === 0 ? about.map((cedar) => ({ policy, cedar })) : [],
+      )
+      return cedarNear(facts, entries, {
+        engine,
+        principal,
+        ask: (reads) => requestOf(facts, principal, reads),
+      })
+    },
     readsSpend: (facts) =>
       entriesOf(facts, concerned(facts)).some(({ cedar }) => readsAttribute(cedar.reads, 'spend')),
     matches(facts) {

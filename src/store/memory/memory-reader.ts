@@ -50,13 +50,18 @@ export function createMemoryReader({ data, epoch, now }: MemoryReaderOptions): S
     },
     resources: {
       stamp: () => ({ last: data.resourceVersion, count: data.resources.size }),
-      list: ({ namespace, kind, name }) =>
+      keys: () =>
+        [...data.resources.values()]
+          .sort(compareRows)
+          .map(({ namespace, kind, name, version }) => ({ namespace, kind, name, version })),
+      list: ({ namespace, kind, name, since = 0 }) =>
         [...data.resources.values()]
           .filter(
             (row) =>
               (namespace === undefined || row.namespace === namespace) &&
               (kind === undefined || row.kind === kind) &&
-              (name === undefined || row.name === name),
+              (name === undefined || row.name === name) &&
+              row.resourceVersion > since,
           )
           .sort(compareRows),
     },

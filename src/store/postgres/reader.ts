@@ -124,14 +124,26 @@ function resourceReads(pool: ReadPool): StoreReads['resources'] {
       const [row] = await pool.rows('resource-stamp', text)
       return { last: Number(row?.last), count: Number(row?.count) }
     },
-    async list({ namespace, kind, name }) {
+    async keys() {
+      const rows = await pool.rows(
+        'resource-keys',
+        'select namespace, kind, name, version from writ.resource order by namespace, kind, name, version',
+      )
+      return rows.map((row) => ({
+        namespace: String(row.namespace),
+        kind: String(row.kind),
+        name: String(row.name),
+        version: String(row.version),
+      }))
+    },
+    async list({ namespace, kind, name, since = 0 }) {
       const rows = await pool.rows(
         'list-resources',
         `select ${RESOURCE_COLUMNS} from writ.resource
          where ($1::text is null or namespace = $1) and ($2::text is null or kind = $2)
-           and ($3::text is null or name = $3)
+           and ($3::text is null or name = $3) and resource_version > $4
          order by namespace, kind, name, version`,
-        [namespace ?? null, kind ?? null, name ?? null],
+        [namespace ?? null, kind ?? null, name ?? null, since],
       )
       return rows.map(decodeResource)
     },

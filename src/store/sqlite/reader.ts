@@ -69,7 +69,12 @@ function resourceReads(db: DatabaseSync): StoreReads['resources'] {
     db,
     `select ${RESOURCE_COLUMNS} from resource
      where (?1 is null or namespace = ?1) and (?2 is null or kind = ?2) and (?3 is null or name = ?3)
+       and resource_version > ?4
      order by namespace, kind, name, version`,
+  )
+  const keys = prepareRows(
+    db,
+    'select namespace, kind, name, version from resource order by namespace, kind, name, version',
   )
   const stamp = prepareRows(db, 'select last, (select count(*) from resource) from resource_counter')
   return {
@@ -77,8 +82,15 @@ function resourceReads(db: DatabaseSync): StoreReads['resources'] {
       const [last, count] = stamp.get() as [number, number]
       return { last, count }
     },
-    list: ({ namespace, kind, name }) =>
-      list.all(namespace ?? null, kind ?? null, name ?? null).map(decodeResource),
+    keys: () =>
+      (keys.all() as [string, string, string, string][]).map(([namespace, kind, name, version]) => ({
+        namespace,
+        kind,
+        name,
+        version,
+      })),
+    list: ({ namespace, kind, name, since = 0 }) =>
+      list.all(namespace ?? null, kind ?? null, name ?? null, since).map(decodeResource),
   }
 }
 

@@ -273,6 +273,33 @@ test('a tool that is not there yet is a warning, and so is what hangs on it', ()
   ])
 })
 
+test('what comes with a tool that is not there yet is said once, as a warning, in scopes and in conditions', () => {
+  const later = 'resource == Writ::Tool::"later"'
+  const texts = [
+    `forbid (principal, action == Writ::Action::"refund", ${later});`,
+    `forbid (principal, action in [Writ::Action::"refund"], ${later}) when { action == Writ::Action::"refund" };`,
+    `forbid (principal, action, resource) when { action == Writ::Action::"refund" && ${later} };`,
+    `forbid (principal, action, resource) when { action == Writ::Action::"refund" && ${later} && context.input has x };`,
+  ]
+  for (const text of texts) {
+    const found = lines(findings(text, TOOLS))
+    const about = (what: string) => found.filter((line) => line.includes(what))
+    assert.equal(about('refund').length, 1, `${text}: ${found.join('; ')}`)
+    assert.match(about('refund').join(), /^warning 1:\d+ there is no operation "refund"$/)
+    assert.equal(about('"later"').length, 1, text)
+    assert.deepEqual(about('error'), [])
+  }
+})
+
+test('a policy that reads the input may compare with another operation', () => {
+  const split = tool('split', object({ x: { type: 'string' } }, ['x']), {
+    operations: { send: {}, list: {} },
+  })
+  const text = `forbid (principal, action == Writ::Action::"send", resource == Writ::Tool::"split")
+when { context.input.x == "a" && action != Writ::Action::"list" };`
+  assert.deepEqual(lines(findings(text, [split])), [])
+})
+
 test('a policy with a reason, without one, and with every part of the context, is fine', () => {
   const budget = { tools: [], per: 'caller', periodMs: 1_000, max: 1 } as const
   const text = `

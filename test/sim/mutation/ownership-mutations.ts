@@ -106,8 +106,8 @@ export const OWNERSHIP_MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'src/pipeline/execute.ts',
-        find: `if (open && !mayRepeat(`,
-        replace: `if (open && attempt < 0 && !mayRepeat(`,
+        find: `if (open && !(await isStillHarmless(`,
+        replace: `if (open && attempt < 0 && !(await isStillHarmless(`,
       },
     ],
   },

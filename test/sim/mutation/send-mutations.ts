@@ -12,12 +12,12 @@ export const SEND_MUTATIONS: readonly Mutation[] = [
     'intent-before-send',
     'S34',
     EXECUTE,
-    `const written = await intend(state, kit)`,
+    `const written = await intend(state, credential, leavesMemory, kit)`,
     `const written = {
         kind: 'intended' as const,
         entry: { ...state.entry, state: 'intended' as const, revision: state.entry.revision + 1, epoch: kit.world.epoch },
       } as Awaited<ReturnType<typeof intend>>
-      intend(state, kit).catch(() => {})`,
+      intend(state, credential, leavesMemory, kit).catch(() => {})`,
   ),
   one(
     'never-class-is-not-sent-again',
@@ -37,8 +37,8 @@ export const SEND_MUTATIONS: readonly Mutation[] = [
     'keyed-is-looked-at-before-each-send',
     'S22',
     EXECUTE,
-    `if (open && !mayRepeat(`,
-    `if (open && tries > 99 && !mayRepeat(`,
+    `if (open && !(await isStillHarmless(`,
+    `if (open && tries > 99 && !(await isStillHarmless(`,
   ),
   one(
     'earlier-attempts-stay-open',

@@ -214,6 +214,31 @@ export const resourceCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'what was put since a version is listed alone; the keys are of everything that there is',
+    async run({ open }) {
+      const store = await open()
+      const since = async (version: number, more = {}) =>
+        (await store.resources.list({ since: version, ...more })).map(({ name }) => name)
+      const [mail, pay] = await applied(store, 1_000, put('mail', 'd1'), put('pay', 'd1'))
+      await store.resources.apply('other', [put('zip', 'd1')], 1_000, [])
+      const { last } = await store.resources.stamp()
+      assert.deepEqual(await since(0), ['mail', 'pay', 'zip'])
+      assert.deepEqual(await since(mail!.resourceVersion), ['pay', 'zip'])
+      assert.deepEqual(await since(pay!.resourceVersion, { namespace: 'default' }), [])
+      assert.deepEqual(await since(last), [])
+      await applied(store, 2_000, put('mail', 'd2'), put('pay', 'd1'), put('new', 'd1'))
+      assert.deepEqual(await since(last), ['mail', 'new'], 'one that a put did not change is not new')
+      await applied(store, 3_000, remove('mail'), remove('pay'))
+      assert.deepEqual(await since(last), ['new'])
+      const key = { kind: 'Tool', version: '1.0.0' }
+      assert.deepEqual(await store.resources.keys(), [
+        { ...key, namespace: 'default', name: 'new' },
+        { ...key, namespace: 'other', name: 'zip' },
+      ])
+      assert.equal((await store.resources.stamp()).count, 2)
+    },
+  },
+  {
     name: 'resources are there after a restart, and versions go on from where they were',
     async run({ world, open }) {
       const first = await open()

@@ -1,0 +1,226 @@
+// The connections to MCP servers: one for each server, opened when somebody needs it, closed when nobody does.
+import type { PriorDiscovery } from '@modelcontextprotocol/client'
+import type { Credentials } from '../../credential/credential.ts'
+import type { ResolvedMcpServer } from '../../resource/resolved-mcp-server.ts'
+import { Abort } from '../../util/abort.ts'
+import type { Timer, World } from '../../util/world.ts'
+import type { McpConnection } from './connection.ts'
+import { needOf } from './need.ts'
+import { McpFailed, type McpSessions } from './session.ts'
+import { createSlots, type Slots } from './slots.ts'
+
+export interface McpSessionsOptions {
+  readonly world: World
+  readonly credentials?: Credentials | undefined
+  /** @default 'writ' */
+  readonly userAgent?: string
+  /** Where programs are looked for. */
+  readonly path?: string | undefined
+}
+
+/** Where systems keep programs, for those who say nothing else. */
+const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
+const MAX_BACKOFF_MS = 30_000
+
+interface Place {
+  readonly server: ResolvedMcpServer
+  readonly slots: Slots
+  users: number
+  /** When somebody last had a use for it; monotonic. */
+  usedAt: number
+  live: McpConnection | undefined
+  opening: Promise<McpConnection> | undefined
+  prior: PriorDiscovery | undefined
+  idle: Timer | undefined
+}
+
+export function createMcpSessions(options: McpSessionsOptions): McpSessions {
+  const { world, credentials, userAgent = 'writ', path = USUAL_PATH } = options
+  const places = new Map<string, Place>()
+  /** Of servers that are declared no more, with calls still under way. */
+  const retired = new Set<Place>()
+  const closing = new Set<Promise<void>>()
+  const ending = new Abort()
+
+  function placeOf(server: ResolvedMcpServer): Place {
+    const key = `${server.namespace}/${server.name} ${server.digest}`
+    const known = places.get(key)
+    if (known !== undefined) return known
+    // It is declared in another way now.
+    forget(server)
+    const place: Place = {
+      server,
+      slots: createSlots(server.concurrency),
+      users: 0,
+      usedAt: world.clock.monotonic(),
+      live: undefined,
+      opening: undefined,
+      prior: undefined,
+      idle: undefined,
+    }
+    places.set(key, place)
+    return place
+  }
+
+  function forget({ namespace, name }: Pick<ResolvedMcpServer, 'namespace' | 'name'>): void {
+    for (const [key, place] of places) {
+      const { server } = place
+      if (server.namespace !== namespace || server.name !== name) continue
+      places.delete(key)
+      retired.add(place)
+      place.slots.whenFree(() => {
+        place.idle?.cancel()
+        retired.delete(place)
+        if (place.live !== undefined) leave(place, place.live)
+      })
+    }
+  }
+
+  async function connect(place: Place): Promise<McpConnection> {
+    const { server } = place
+    // With the SDK, which takes its time to load: only whoever has such servers waits for it.
+    const { openConnection } = await import('./connection.ts')
+    const open = (prior: PriorDiscovery | undefined) =>
+      openConnection({ world, server, credentials, userAgent, path, prior, abort: ending })
+    const { maxAttempts, backoffMs } = server.reconnect
+    let failed = 0
+    let tookForOlder = false
+    for (;;) {
+      try {
+        return await open(place.prior)
+      } catch (error) {
+        if (ending.aborted || !worthAnother(error)) throw error
+        // An older program may end at the question for its revisions, which it does not know.
+        if (server.connection.kind === 'stdio' && place.prior === undefined && !tookForOlder) {
+          tookForOlder = true
+          place.prior = { kind: 'legacy' }
+          continue
+        }
+        // It may have been replaced by one that speaks another revision.
+        place.prior = undefined
+        failed++
+        if (failed >= maxAttempts) throw error
+        await pause(backoff(backoffMs, failed))
+      }
+    }
+  }
+
+  function backoff(base: number, attempt: number): number {
+    const whole = Math.min(base * 2 ** (attempt - 1), MAX_BACKOFF_MS)
+    return whole / 2 + (whole / 2) * world.random()
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = world.after(ms, () => {
+        unlisten()
+        resolve()
+      })
+      const unlisten = ending.listen(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+
+  function connectionOf(place: Place): Promise<McpConnection> {
+    const { live } = place
+    if (live !== undefined && !live.ended) return Promise.resolve(live)
+    place.live = undefined
+    place.opening ??= connect(place)
+      .then((opened) => {
+        place.live = opened
+        place.prior = opened.prior
+        // The next user finds it closed and opens another one; until then nothing of it is left.
+        opened.onClosed(() => leave(place, opened))
+        rest(place)
+        return opened
+      })
+      .finally(() => {
+        place.opening = undefined
+      })
+    return place.opening
+  }
+
+  function leave(place: Place, connection: McpConnection): void {
+    if (place.live === connection) place.live = undefined
+    const closed = connection.close().finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  /** Nobody uses it just now. */
+  function rest(place: Place): void {
+    place.idle?.cancel()
+    place.idle = undefined
+    const { idleMs } = place.server
+    if (place.users > 0 || place.live === undefined || idleMs === undefined) return
+    const left = place.usedAt + idleMs - world.clock.monotonic()
+    place.idle = world.after(Math.max(0, left), () => {
+      if (place.users === 0 && place.live !== undefined) leave(place, place.live)
+    })
+  }
+
+  /** Secrets in the environment of a program are those of its start: after a rotation it is started anew. */
+  async function renew(place: Place, abort: Abort): Promise<void> {
+    const { live, server } = place
+    const need = needOf(server)
+    if (live === undefined || need === undefined || server.connection.kind !== 'stdio') return
+    const version = await credentials?.version(need, abort)
+    if (version !== undefined && version !== live.credentialVersion && place.live === live) {
+      place.live = undefined
+      // Calls that are under way on it end by themselves.
+      place.slots.whenFree(() => leave(place, live))
+    }
+  }
+
+  return {
+    async use(server, abort, run, { aside } = { aside: false }) {
+      if (ending.aborted) throw stopped()
+      const place = placeOf(server)
+      place.users++
+      place.idle?.cancel()
+      const free = await place.slots.take(abort)
+      try {
+        if (free === undefined) throw stopped()
+        await renew(place, abort)
+        const connection = await untilAbort(connectionOf(place), abort)
+        if (connection === undefined) throw stopped()
+        return await run(connection)
+      } finally {
+        free?.()
+        place.users--
+        if (!aside) place.usedAt = world.clock.monotonic()
+        if (place.users === 0) rest(place)
+      }
+    },
+    forget,
+    async close() {
+      ending.abort('shutdown')
+      for (const place of [...places.values(), ...retired]) {
+        place.idle?.cancel()
+        await place.opening?.catch(() => {})
+        if (place.live !== undefined) leave(place, place.live)
+      }
+      places.clear()
+      await Promise.all(closing)
+    },
+  }
+}
+
+/** A refusal of the guard or of a credential is the same the next time. */
+function worthAnother(error: unknown): boolean {
+  return error instanceof McpFailed && error.refusal.failure === 'connect-failed'
+}
+
+function stopped(): McpFailed {
+  const message = 'stopped before there was a connection to the server'
+  return new McpFailed({ kind: 'failure', failure: 'timeout-before-send', message, definite: true })
+}
+
+/** undefined when the abort came first. */
+function untilAbort<T>(work: Promise<T>, abort: Abort): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const unlisten = abort.listen(() => resolve(undefined))
+    work.then(resolve, reject).finally(unlisten)
+  })
+}

@@ -1,0 +1,222 @@
+// Connections to MCP servers: how many there are, what their programs get to see, and that none outlives its use.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Credentials } from '../../src/credential/credential.ts'
+import { createRedactor } from '../../src/credential/redactor.ts'
+import type { ResolvedMcpServer } from '../../src/resource/resolved-mcp-server.ts'
+import { createMcpSessions } from '../../src/transport/mcp/sessions.ts'
+import { createMcpTransport } from '../../src/transport/mcp.ts'
+import { Abort } from '../../src/util/abort.ts'
+import {
+  createNotes,
+  isAlive,
+  makeServer,
+  makeWorld,
+  mcpTool,
+  type PeerNotes,
+  peerProgram,
+} from './mcp-harness.ts'
+import { makeSend, makeSink } from './send-fixture.ts'
+import { refusal, success } from './transport-contract.ts'
+
+const world = makeWorld()
+after(() => world.network.destroy())
+
+const gone = async (pid: number | undefined) => {
+  while (pid !== undefined && isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+describe('connections to MCP servers', () => {
+  let notes: PeerNotes
+  let sessions: ReturnType<typeof createMcpSessions>
+  before(() => {
+    notes = createNotes()
+    sessions = createMcpSessions({ world })
+  })
+  after(async () => {
+    await sessions.close()
+    for (const pid of notes.starts) assert.equal(isAlive(pid), false)
+    notes.close()
+  })
+  const call = (server: ResolvedMcpServer, tool = 'echo', abort = new Abort()) =>
+    createMcpTransport({ world, mcpSessions: sessions, mcpServer: () => server }).attempt(
+      makeSend(mcpTool(tool), {}, { abort }),
+      makeSink(),
+    )
+
+  it('calls that come together share the one that is opened for the first', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'shared' })
+    const started = notes.starts.length
+    for (const reply of await Promise.all(Array.from({ length: 20 }, () => call(server)))) success(reply)
+    assert.equal(notes.starts.length, started + 1)
+  })
+
+  it('another digest of a server is another connection', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'changed' })
+    const started = notes.starts.length
+    success(await call(server))
+    success(await call({ ...server, digest: 'sha256:newer' }))
+    assert.equal(notes.starts.length, started + 2)
+    await gone(notes.starts[started])
+  })
+
+  it('one whose server is declared no more ends once its calls are over', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'deleted' })
+    const pending = call(server, 'delay')
+    const calls = notes.calls.length
+    await notes.until(() => notes.calls.length > calls)
+    sessions.forget(server)
+    success(await pending)
+    await gone(notes.starts.at(-1))
+  })
+
+  it('a program sees nothing but what is declared, and where programs are', async () => {
+    process.env.WRIT_TEST_LEAK = 'must not be seen'
+    const server = makeServer(peerProgram(notes, { DECLARED: 'yes' }), { name: 'clean' })
+    success(await call(server))
+    delete process.env.WRIT_TEST_LEAK
+    assert.deepEqual(notes.environments.at(-1), ['DECLARED', 'PATH', 'PEER_SEEN'])
+  })
+
+  it('one that nobody used for the idle time is closed, and opened again when needed', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'idle', idleMs: 30 })
+    success(await call(server))
+    const first = notes.starts.at(-1)
+    await gone(first)
+    success(await call(server))
+    assert.notEqual(notes.starts.at(-1), first)
+  })
+
+  it('looks at the list keep nothing open that nobody calls', async () => {
+    let passed = 0
+    const clock = { now: world.clock.now, monotonic: () => world.clock.monotonic() + passed }
+    const kept = createMcpSessions({ world: { ...world, clock } })
+    const server = makeServer(peerProgram(notes), { name: 'looked-at', idleMs: 600_000 })
+    const started = notes.starts.length
+    const look = () =>
+      kept.use(server, new Abort(), (session) => session.listTools(new Abort()), { aside: true })
+    await kept.use(server, new Abort(), (session) => session.listTools(new Abort()))
+    passed += 300_000
+    await look()
+    assert.equal(isAlive(notes.starts.at(-1) ?? 0), true)
+    passed += 300_000
+    await look()
+    await gone(notes.starts.at(-1))
+    await look()
+    await gone(notes.starts.at(-1))
+    assert.equal(notes.starts.length, started + 2)
+    await kept.close()
+  })
+
+  it('no more calls than declared are under way at once; the next waits only as long as its deadline', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'narrow', concurrency: 1 })
+    const calls = notes.calls.length
+    const holder = new Abort()
+    const first = call(server, 'hang', holder)
+    await notes.until(() => notes.calls.length === calls + 1)
+    const impatient = new Abort()
+    const second = call(server, 'echo', impatient)
+    const third = call(server)
+    impatient.abort('timeout')
+    assert.equal(refusal(await second).failure, 'timeout-before-send')
+    assert.equal(notes.calls.length, calls + 1)
+    holder.abort('timeout')
+    await first
+    success(await third)
+  })
+
+  it('S33: isolation that a program of the host cannot have is refused', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'isolated' })
+    for (const isolation of ['sandboxed', 'container', 'wasm'] as const) {
+      const transport = createMcpTransport({ world, mcpSessions: sessions, mcpServer: () => server })
+      const reply = await transport.attempt(makeSend(mcpTool('echo', { isolation }), {}), makeSink())
+      assert.equal(refusal(reply).failure, 'isolation-unavailable')
+    }
+  })
+
+  it('a tool whose server is gone says so', async () => {
+    const transport = createMcpTransport({ world, mcpSessions: sessions })
+    const reply = await transport.attempt(makeSend(mcpTool('echo'), {}), makeSink())
+    assert.equal(refusal(reply).failure, 'config-invalid')
+    assert.match(refusal(reply).message ?? '', /there is no MCP server peer/)
+  })
+})
+
+describe('a server that cannot be reached', () => {
+  it('is tried again after pauses that double, as often as declared', async () => {
+    const BASE_MS = 5_555
+    const pauses: number[] = []
+    const impatient = {
+      ...world,
+      random: () => 0,
+      after(ms: number, run: () => void) {
+        const isPause = (2 * ms) % BASE_MS === 0
+        if (isPause) pauses.push(ms)
+        return world.after(isPause ? 0 : ms, run)
+      },
+    }
+    const notes = createNotes()
+    const server = makeServer(peerProgram(notes, { PEER_BAD: 'crash-at-start' }), {
+      reconnect: { maxAttempts: 4, backoffMs: BASE_MS },
+    })
+    const sessions = createMcpSessions({ world: impatient })
+    const transport = createMcpTransport({ world, mcpSessions: sessions, mcpServer: () => server })
+    const reply = await transport.attempt(makeSend(mcpTool('echo'), {}), makeSink())
+    assert.equal(refusal(reply).failure, 'connect-failed')
+    assert.deepEqual(pauses, [BASE_MS / 2, BASE_MS, 2 * BASE_MS])
+    await sessions.close()
+    notes.close()
+  })
+})
+
+describe('secrets of a program', () => {
+  it('are given at its start, taken out of what it says, and after a rotation it is started anew', async () => {
+    const notes = createNotes()
+    let version = '1'
+    const value = () => `canary-${version}-0123456789`
+    const credentials: Credentials = {
+      async present() {
+        return {
+          ok: true,
+          presented: {
+            headers: [],
+            env: { PEER_SECRET: value() },
+            version,
+            redactor: createRedactor([value()]),
+            rejected: () => false,
+          },
+        }
+      },
+      version: async () => version,
+      read: async () => undefined,
+      close: async () => {},
+    }
+    const sessions = createMcpSessions({ world, credentials })
+    const connection = {
+      ...peerProgram(notes),
+      envFrom: [{ name: 'PEER_SECRET', secretRef: 'peer-secret' }],
+    }
+    const server = makeServer(connection)
+    const transport = createMcpTransport({
+      world,
+      credentials,
+      mcpSessions: sessions,
+      mcpServer: () => server,
+    })
+    const call = () => transport.attempt(makeSend(mcpTool('secret'), {}), makeSink())
+    try {
+      const first = JSON.stringify(success(await call()).output)
+      assert.match(first, /it is /)
+      assert.doesNotMatch(first, /canary-1/)
+      await call()
+      assert.equal(notes.starts.length, 1)
+      version = '2'
+      assert.doesNotMatch(JSON.stringify(success(await call()).output), /canary-2/)
+      assert.equal(notes.starts.length, 2)
+      await gone(notes.starts[0])
+    } finally {
+      await sessions.close()
+      notes.close()
+    }
+  })
+})
