@@ -53,6 +53,7 @@ spec:
   type: http
   endpoint: "${prepare}"
   runtime: {timeout: ${ATTEMPT_MS}ms}
+  egress: {allow: ["${peer.origin}", "${peer.closedOrigin}"]}
   effect:
     class: external-communication
     two_phase:

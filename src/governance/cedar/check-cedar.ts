@@ -63,6 +63,7 @@ export function checkCedar(
     for (const problem of parsed.problems) found.add(policy, 'error', problem)
     for (const cedar of parsed.policies) all.push({ policy, parsed, cedar })
   }
+  for (const one of all) if (isBoundless(one)) found.add(one.policy, 'warning', boundless(one))
   const known = all.filter((one) => isKnown(one, names, found))
   const offered = tools.flatMap((tool) =>
     Object.values(tool.operations).flatMap((operation) =>
@@ -231,6 +232,22 @@ function unmatched({ parsed, cedar }: Checked): CedarProblem {
   const at = startOf(parsed.text, cedar.statement)
   const message = `the policy ${cedar.id} reads the input, and there is no tool that it is about`
   return { at, message, fix: 'apply the tool together with the policy: only then can it be checked' }
+}
+
+/** About everybody, everything and every call. To ask people each time may be meant; the rest is more often a slip. */
+function isBoundless({ parsed, cedar: { decision, json } }: Checked): boolean {
+  if (parsed.problems.length > 0 || (decision !== 'allow' && decision !== 'deny')) return false
+  const { principal, action, resource, conditions } = json
+  return conditions.length === 0 && [principal, action, resource].every(({ op }) => op === 'All')
+}
+
+function boundless({ parsed, cedar }: Checked): CedarProblem {
+  const does = cedar.decision === 'deny' ? 'denies' : 'permits'
+  return {
+    at: startOf(parsed.text, cedar.statement),
+    message: `the policy ${cedar.id} ${does} every call of every tool`,
+    fix: 'name a role, an action or a tool, or say when; leave it, if that is what you mean',
+  }
 }
 
 interface Found {

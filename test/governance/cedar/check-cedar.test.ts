@@ -300,6 +300,15 @@ when { context.input.x == "a" && action != Writ::Action::"list" };`
   assert.deepEqual(lines(findings(text, [split])), [])
 })
 
+test('a policy about everybody, everything and every call is warned of, unless people are asked each time', () => {
+  const warned = (text: string) => lines(findings(text, TOOLS))
+  const all = '(principal, action, resource);'
+  assert.deepEqual(warned(`permit ${all}`), ['warning 1:1 the policy 0 permits every call of every tool'])
+  assert.deepEqual(warned(`forbid ${all}`), ['warning 1:1 the policy 0 denies every call of every tool'])
+  assert.deepEqual(warned(`@decision("require-approval") forbid ${all}`), [])
+  assert.deepEqual(warned(`${HEAD} when { context.risk == "high" };`), [])
+})
+
 test('a policy with a reason, without one, and with every part of the context, is fine', () => {
   const budget = { tools: [], per: 'caller', periodMs: 1_000, max: 1 } as const
   const text = `
@@ -326,7 +335,7 @@ describe('what the engine cannot bear is refused before it gets there', () => {
       const found = findings(`${HEAD} when { ${condition} };`, TOOLS)
       assert.equal(found.length, 1)
       assert.match(found[0]?.message ?? '', says)
-      assert.deepEqual(lines(findings(`${HEAD};`, TOOLS)), [], 'the engine is well')
+      assert.deepEqual(lines(findings(`${PAY};`, TOOLS)), [], 'the engine is well')
     })
   }
 
