@@ -51,7 +51,7 @@ const over = (door: CallerDoor, { callId }: Answer) =>
   })
 
 test('S28: a late reply of an attempt that another one followed settles nothing; that of the last one does', async (t) => {
-  const put = steeredTool('put', { ...NATURAL, runtime: { timeout: '40ms', retry: { max_attempts: 1 } } })
+  const put = steeredTool('put', { ...NATURAL, runtime: { timeout: '400ms', retry: { max_attempts: 1 } } })
   const replies = [gate<Json>(), gate<Json>()]
   put.behave((_input, { attempt }) => replies[attempt - 1]?.opened)
   const place = await openPlace(t)
@@ -72,7 +72,7 @@ test('S28: a late reply of an attempt that another one followed settles nothing;
 })
 
 test('S28: a late reply that breaks the output schema is no definite answer: the effect stays unknown', async (t) => {
-  const pay = steeredTool('pay', { ...WRITE, output_schema: TEXT, runtime: { timeout: '40ms' } })
+  const pay = steeredTool('pay', { ...WRITE, output_schema: TEXT, runtime: { timeout: '400ms' } })
   const replies = [gate<Json>(), gate<Json>()]
   pay.behave((input) => replies[Number(input)]?.opened)
   const { door } = await runtimeWith(t, [pay])
@@ -91,7 +91,7 @@ test('S23, S28: a commit that answers late and breaks its schema stays in questi
   const book = defineTool({
     name: 'book',
     effect: { class: 'external-communication', two_phase: { commit: 'confirm', rollback: 'forget' } },
-    spec: { runtime: { timeout: '40ms' } },
+    spec: { runtime: { timeout: '400ms' } },
     operations: {
       confirm: defineOperation({
         effect: { class: 'external-communication' },
