@@ -10,7 +10,7 @@ import type { SeedLine } from './run-seeds.ts'
 /** After those that sim.test.ts runs. */
 const FIRST = 1_001
 const CHUNKS = 10
-const SEEDS = 150
+const SEEDS = 75
 
 /** All children load the same sources: they share what V8 made of them. */
 const cache = mkdtempSync(join(tmpdir(), 'writ-sim-'))
