@@ -17,10 +17,13 @@ export interface RunMainOptions {
 }
 
 export function runMain(args: readonly string[], options: RunMainOptions = {}): Promise<Ran> {
-  // Coverage of a child belongs to nobody; with it every seed takes twice as long.
-  const { NODE_V8_COVERAGE: _, ...env } = process.env
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
-    env: { ...env, ...(options.cache === undefined ? {} : { NODE_COMPILE_CACHE: options.cache }) },
+    env: {
+      ...process.env,
+      // Coverage of a child belongs to nobody, and costs a third of its time. Left out, Node would hand it on all the same.
+      NODE_V8_COVERAGE: '',
+      ...(options.cache === undefined ? {} : { NODE_COMPILE_CACHE: options.cache }),
+    },
     ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
   })
   let stdout = ''

@@ -189,8 +189,9 @@ describe('a policy store that fails', () => {
       assert.equal((await ask(a, 'POST', '/v1/apply', { yaml })).status, 200)
       const bearer = await token()
       await until(async () => (await call(b, 'read', `whole ${what}`, bearer)).status === 200, 30_000)
-      await postgres.query('update writ.resource_counter set last = last + 1', [], database)
-      const damage = `update writ.resource set body = $1, resource_version = (select last from writ.resource_counter)
+      // In one write, as every change of a resource is: a replica that looked in between would not look again.
+      const damage = `with next as (update writ.resource_counter set last = last + 1 returning last)
+        update writ.resource set body = $1, resource_version = (select last from next)
         where kind = 'AgentPolicy' and name = 'guard'`
       await postgres.query(damage, [damaged], database)
       await until(async () => failureOf(await call(b, 'read', what, bearer)) === 'policy-unavailable', 30_000)
