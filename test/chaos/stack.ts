@@ -102,6 +102,7 @@ export async function startStack({ store, folder, seed, onLost }: StackOptions):
           ...(place === undefined ? {} : { WRIT_STORE: place, WRIT_STORE_LEASE_MS: String(LEASE_MS) }),
         },
         ready: () => answers(`${url}/readyz`),
+        why: () => textAt(`${url}/readyz`),
         onLost,
       }),
     )
@@ -190,4 +191,12 @@ function freePort(): Promise<number> {
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
     })
   })
+}
+
+async function textAt(url: string): Promise<string> {
+  try {
+    return await (await fetch(url, { signal: AbortSignal.timeout(5_000) })).text()
+  } catch (error) {
+    return String(error)
+  }
 }
