@@ -154,7 +154,8 @@ export async function erase(client: pg.Client, before: number, limit: number): P
      delete from writ.budget as b using old
      where b.namespace = old.namespace and b.budget = old.budget and b.subject = old.subject
        and b.began_at = old.began_at`,
-    [before, limit - entries - calls],
+    // Kept as a whole number: PostgreSQL would read a time with a fraction as no number at all.
+    [Math.ceil(before), limit - entries - calls],
   )
   return entries + calls + budgets
 }
