@@ -99,7 +99,7 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls, 
     if (running !== undefined) return mayRead(running) ? running.record() : undefined
     const record = await kit.ledger.call(caller.namespace, id)
     if (record === undefined || !mayRead(record)) return undefined
-    return forReader(await withEntry(record, store, kit))
+    return forReader(await withEntry(record, store, kit, live))
   }
 
   function start(request: CallOptions | Call): CallHandle {
@@ -158,7 +158,7 @@ export function createCallerDoor(caller: Caller, kit: UndoKit, live: LiveCalls, 
       }
       const all = [...byId.values()]
       const page = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit)
-      return Promise.all(page.map(async (record) => forReader(await withEntry(record, store, kit))))
+      return Promise.all(page.map(async (record) => forReader(await withEntry(record, store, kit, live))))
     },
 
     async cancelCall(id) {
@@ -190,22 +190,21 @@ async function cancelElsewhere(
 }
 
 /** The output lies in the entry; and a call that stopped listening learns there how it ended. */
-async function withEntry(record: CallRecord, store: Store, kit: Kit): Promise<ShownCall> {
+async function withEntry(record: CallRecord, store: Store, kit: Kit, live: LiveCalls): Promise<ShownCall> {
   if (record.entryId === undefined || record.answer === undefined) return record
   const entry = await store.entries.get(record.namespace, record.entryId)
+  // It may wait for a call that ended without leaving anything.
+  if (entry === undefined) return live.byId.has(record.id) ? record : kit.orphans.closed(record)
   const joined =
-    entry !== undefined && record.state === 'awaiting-approval'
-      ? await joinedResult(entry, record.answer, kit)
-      : undefined
+    record.state === 'awaiting-approval' ? await joinedResult(entry, record.answer, kit) : undefined
   const now =
     joined === undefined
-      ? upToEntry(record, record.answer, entry, kit)
+      ? upToEntry(record, record.answer, entry)
       : recordWith(record, joined.result, joined.at)
-  return entry === undefined ? now : { ...now, entry: viewOfEntry(entry) }
+  return { ...now, entry: viewOfEntry(entry) }
 }
 
-function upToEntry(record: CallRecord, answer: Answer, entry: Entry | undefined, kit: Kit): CallRecord {
-  if (entry === undefined) return record.state === 'running' ? ifStillRunning(record, kit) : record
+function upToEntry(record: CallRecord, answer: Answer, entry: Entry): CallRecord {
   const now = resultOfEntry(entry)
   if (!isOutcome(record.state) && entry.settledAt !== undefined) {
     // A call that is open because of its entry says what the entry says; who only joined it learns it here.
@@ -234,28 +233,6 @@ function asOpen(now: CallResult): CallResult {
 
 function outputOf(now: CallResult): { readonly output?: Json } {
   return now.output === undefined ? {} : { output: now.output }
-}
-
-/**
- * It waited for a call that ended without leaving anything: nothing happened on its behalf. What another process runs
- * is not seen here before it is on disk; that one ends it, or whoever takes its calls over.
- */
-function ifStillRunning(record: CallRecord, kit: Kit): CallRecord {
-  if (record.epoch !== kit.world.epoch || kit.flights.isWorking(record.entryId ?? '')) return record
-  const failure = createFailure('interrupted', {
-    message: 'the call that this one waited for ended without an outcome',
-    said: { retryable: true, counts: true },
-  })
-  const result: CallResult = {
-    state: 'failed',
-    effect: 'none',
-    failure,
-    attempt: 0,
-    replayed: true,
-    warnings: [],
-    sideEffects: [],
-  }
-  return recordWith(record, result, record.createdAt)
 }
 
 /** Over before it began. */

@@ -4,9 +4,10 @@ import { createMcpDiscovery, type McpDiscoveryOptions } from './catalog/mcp-disc
 import type { LiveResources } from './catalog/resource-door.ts'
 import { CONTRACT_REVISION } from './contract/version.ts'
 import type { Credentials, Redactor } from './credential/credential.ts'
-import { cleanText } from './resource/mcp-tool.ts'
+import { cleanText, visibleDefinition } from './resource/mcp-text.ts'
 import { McpFailed, type McpSessions, type McpToolDefinition } from './transport/mcp/session.ts'
 import type { TransportOptions } from './transport/transport.ts'
+import { canonicalJson } from './util/canonical.ts'
 import type { Json } from './util/json.ts'
 
 export interface McpParts extends Omit<McpDiscoveryOptions, 'sessions' | 'clean' | 'resources'> {
@@ -29,7 +30,7 @@ export interface OpenMcp {
 export async function openMcp(parts: McpParts): Promise<OpenMcp> {
   const { world, credentials, resources, resolve, path } = parts
   const { createMcpSessions } = await import('./transport/mcp/sessions.ts')
-  const { needOf } = await import('./transport/mcp/need.ts')
+  const { needOf } = await import('./transport/credential-need.ts')
   const userAgent = `writ/${CONTRACT_REVISION}`
   const sessions: McpSessions = createMcpSessions({ world, credentials, userAgent, path })
   const discovery = createMcpDiscovery({
@@ -61,17 +62,12 @@ export async function openMcp(parts: McpParts): Promise<OpenMcp> {
 
 /**
  * Its texts are shown without the characters that nobody sees: those are taken out first, so that a secret with some of
- * them in it is found. Its name stays as the server knows it.
+ * them in it is found. Where there is none, it is in the words of the server. Its name stays as the server knows it.
  */
 function withoutSecrets(definition: McpToolDefinition, redactor: Redactor): McpToolDefinition {
-  const visible = (text: string) => cleanText(text, Number.POSITIVE_INFINITY)
-  const { name, title, description } = definition
-  const hidesSecret = redactor.text(visible(name)) !== visible(name)
-  const shown = {
-    ...definition,
-    ...(hidesSecret ? { name: visible(name) } : {}),
-    ...(title === undefined ? {} : { title: visible(title) }),
-    ...(description === undefined ? {} : { description: visible(description) }),
-  }
-  return redactor.json(shown as unknown as Json) as unknown as McpToolDefinition
+  const { name } = definition
+  const visible = { ...visibleDefinition(definition), name: cleanText(name, Number.POSITIVE_INFINITY) }
+  const clean = redactor.json(visible as unknown as Json) as unknown as McpToolDefinition
+  if (canonicalJson(clean as unknown as Json) === canonicalJson(visible as unknown as Json)) return definition
+  return { ...clean, name: clean.name === visible.name ? name : clean.name }
 }

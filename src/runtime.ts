@@ -11,16 +11,12 @@ import { type Caller, createCaller } from './contract/caller.ts'
 import { createDialects } from './contract/dialect/registry.ts'
 import type { Stop } from './contract/stop.ts'
 import { createCredentials } from './credential/create-credentials.ts'
-import {
-  createSecretProviders,
-  DEFAULT_PROVIDERS,
-  type ProviderSettings,
-} from './credential/create-secret-providers.ts'
-import type { MasterKeyChoice } from './credential/master-key-source.ts'
+import { createSecretProviders, DEFAULT_PROVIDERS } from './credential/create-secret-providers.ts'
+import { createShownNotes } from './credential/shown-note.ts'
 import { type NativeToolDefinition, resolveNative } from './define-tool.ts'
 import { createAcceptedFollower } from './driver/accepted.ts'
 import { createApprovalHandler } from './driver/approval.ts'
-import { type CallbackOptions, createCallbackHandler } from './driver/callback.ts'
+import { createCallbackHandler } from './driver/callback.ts'
 import { expireCommit } from './driver/commit-deadline.ts'
 import { driveCompensation } from './driver/compensation.ts'
 import { startLives } from './driver/lives.ts'
@@ -29,12 +25,7 @@ import { type Audit, type AuditOptions, openAudit } from './driver/open-audit.ts
 import { reconcile } from './driver/reconcile.ts'
 import { createRecovery } from './driver/recover.ts'
 import { createReports } from './driver/report.ts'
-import {
-  createRetention,
-  ensureRetention,
-  type RetentionOptions,
-  retentionPolicy,
-} from './driver/retention.ts'
+import { createRetention, ensureRetention, retentionPolicy } from './driver/retention.ts'
 import { driveRollback } from './driver/rollback.ts'
 import { driveSaga } from './driver/saga.ts'
 import { type DriverKit, startTimers, type TimerHandlers } from './driver/timers.ts'
@@ -42,13 +33,13 @@ import { voidApprovals } from './driver/void-approvals.ts'
 import { createEgress } from './egress/egress.ts'
 import { createNetwork } from './egress/network.ts'
 import { createOwnReach } from './egress/own-reach.ts'
-import { createEvents, type Events } from './event/event.ts'
+import { createEvents } from './event/event.ts'
 import { createCedarAsks } from './governance/cedar/cedar-asks.ts'
 import { createCedarEngine } from './governance/cedar/cedar-engine.ts'
 import { checkCedar } from './governance/cedar/check-cedar.ts'
 import { createFlights } from './ledger/flight.ts'
 import { createLedger } from './ledger/ledger.ts'
-import { createNotifier, type NotifierOptions } from './notify/notifier.ts'
+import { createNotifier } from './notify/notifier.ts'
 import { notifyTimers } from './notify/notify-timers.ts'
 import { openMcp } from './open-mcp.ts'
 import { openSealer } from './open-secrets.ts'
@@ -56,6 +47,7 @@ import { openStore, type StoreChoice } from './open-store.ts'
 import { openTransports } from './open-transports.ts'
 import { createAdmission } from './pipeline/admission.ts'
 import type { Kit } from './pipeline/kit.ts'
+import { createOrphans } from './pipeline/orphans.ts'
 import { receive } from './pipeline/receive.ts'
 import { createRefusals } from './pipeline/refusals.ts'
 import { callOfEntry } from './pipeline/resume.ts'
@@ -64,85 +56,43 @@ import type { CallResult, FactSink, Received } from './pipeline/stages.ts'
 import type { CheckSet } from './resource/check-set.ts'
 import type { ResolveOptions } from './resource/resolve-tool.ts'
 import type { CallerIdentity, Runtime } from './runtime-api.ts'
+import { RUNTIME_OPTIONS, type RuntimeOptions } from './runtime-options.ts'
 import { createSecretDoor } from './secret-door.ts'
+import { StoreUnavailable } from './store/store.ts'
 import { onlyUnavailable } from './store/unavailable.ts'
-import { createCallbackAddress, type ToolCallbacks } from './transport/callback-address.ts'
+import { createCallbackAddress } from './transport/callback-address.ts'
 import { checkCommands } from './transport/cli-command.ts'
-import { needOf } from './transport/with-credentials.ts'
+import { needOf } from './transport/credential-need.ts'
 import { Abort } from './util/abort.ts'
 import { createSystemWorld } from './util/clock.ts'
 import { createSteadyClock } from './util/steady-clock.ts'
-import { type KnownOptions, refuseUnknownOptions } from './util/unknown-option.ts'
+import { refuseUnknownOptions } from './util/unknown-option.ts'
 import type { World } from './util/world.ts'
 
 export type { StoreChoice } from './open-store.ts'
+export type { RuntimeOptions } from './runtime-options.ts'
 /** What a server answers with while the store cannot be reached. */
-export { StoreUnavailable } from './store/store.ts'
-
-export interface RuntimeOptions {
-  /** Where calls, entries and evidence are kept. @default {kind: 'memory'}, which ends with the process */
-  readonly store?: StoreChoice
-  /** Tools that are functions of this program. */
-  readonly tools?: readonly NativeToolDefinition[]
-  /** `production` refuses what is only fit for a laptop. @default 'local' */
-  readonly profile?: 'local' | 'production'
-  /** What an undeclared effect counts as (S21). @default 'declared' */
-  readonly effectDefault?: 'declared' | 'from-risk'
-  readonly retention?: RetentionOptions
-  /** Who signs checkpoints of the evidence, and where they are kept (S39). */
-  readonly audit?: AuditOptions
-  /** Who is told of approvals. @default nobody */
-  readonly notify?: Pick<NotifierOptions, 'channels' | 'links'>
-  /** Where callers may have themselves called back, and what the calls are signed with. @default nowhere */
-  readonly callback?: CallbackOptions
-  /** Origins on private addresses, or on this machine, that the runtime itself may reach for all of the above. @default none */
-  readonly egressPrivate?: readonly string[]
-  /**
-   * What wraps the keys of secrets in the store: 32 bytes, `file:PATH`, `env:NAME` or `command:PROGRAM ARG…`. Processes
-   * that share a store share it. @default in profile local for a database file one beside it, for memory one that ends with the process
-   */
-  readonly masterKey?: MasterKeyChoice
-  /** Where secrets of tools come from, in this order. @default the store, then the environment */
-  readonly secretProviders?: readonly ProviderSettings[]
-  /** By which tools of long work report its end. @default they are asked */
-  readonly toolCallbacks?: ToolCallbacks
-  /** Commands of this machine that tools of type cli may run: names, or whole paths. @default none */
-  readonly cliAllow?: readonly string[]
-  /** Hears what apply would warn of in the tools of the program. @default a process warning */
-  readonly onWarning?: (message: string) => void
-  /** Made beforehand by whoever wants to hear of the start as well. */
-  readonly events?: Events
-  /** Time, chance and network. @default those of the system */
-  readonly world?: World
-}
+export { StoreUnavailable }
 
 /** Time, chance and network of this machine. Whoever makes one closes its network. */
 export function createWorld(): World {
   return createSystemWorld({ network: createNetwork() })
 }
 
-/** Every option by name: a slip in one would otherwise silently not be set. */
-const OPTIONS: KnownOptions<RuntimeOptions> = {
-  store: true,
-  tools: true,
-  profile: true,
-  effectDefault: true,
-  retention: true,
-  audit: true,
-  notify: true,
-  callback: true,
-  toolCallbacks: true,
-  cliAllow: true,
-  masterKey: true,
-  secretProviders: true,
-  egressPrivate: true,
-  onWarning: true,
-  events: true,
-  world: true,
+export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  refuseUnknownOptions<RuntimeOptions>('createRuntime', options, RUNTIME_OPTIONS)
+  const opened = new AsyncDisposableStack()
+  try {
+    return await start(options, opened)
+  } catch (error) {
+    // What stays open would keep a process from ending that cannot start.
+    await opened.disposeAsync()
+    throw error
+  }
 }
 
-export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  refuseUnknownOptions<RuntimeOptions>('createRuntime', options, OPTIONS)
+/** Whatever is to be closed again is put onto `opened` as soon as it is there: the last one is closed first. */
+async function start(options: RuntimeOptions, opened: AsyncDisposableStack): Promise<Runtime> {
   const cliAllow = checkCommands(options.cliAllow ?? [])
   const resolve: ResolveOptions = {
     profile: options.profile ?? 'local',
@@ -151,6 +101,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   const reach = createOwnReach({ profile: resolve.profile, private: options.egressPrivate ?? [] })
   const world = options.world ?? createWorld()
+  // What is left there was aborted before; a connection that hangs must not hold the end up.
+  if (options.world === undefined) opened.defer(() => world.network.destroy())
   const events = options.events ?? createEvents()
   const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'WritWarning'))
   const dialects = createDialects()
@@ -165,6 +117,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     folder: process.cwd(),
   })
   const store = await openStore(choice, world, events)
+  opened.defer(async () => {
+    store.hurry()
+    // What is left goes to others at once, and not only when the lease has ended.
+    if (store.failed === undefined) await store.lives.end().catch(onlyUnavailable)
+    await store.close()
+  })
+  let audit: Audit | undefined
+  opened.defer(() => audit?.close())
   const callbacks = options.toolCallbacks && createCallbackAddress(options.toolCallbacks)
   const catalog = createCatalog()
   const engine = createCedarEngine()
@@ -185,6 +145,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     asks: createCedarAsks(engine),
     seal: sealer.seal,
   })
+  opened.defer(() => resources.close())
   const providers = await createSecretProviders(options.secretProviders ?? DEFAULT_PROVIDERS, {
     world,
     reach,
@@ -193,7 +154,13 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     folder: process.cwd(),
     kept: { find: resources.keptSecret, sealer },
   })
-  const credentials = createCredentials({ world, egress: createEgress({ world, reach }), providers })
+  const credentials = createCredentials({
+    world,
+    providers,
+    notes: createShownNotes(world, sealer.keys),
+    onTrouble: ({ name, ...trouble }) => events.emit('secret:failed', { ...trouble, secret: name }),
+  })
+  opened.defer(() => credentials.close())
   const mcp = await openMcp({
     world,
     events,
@@ -204,15 +171,19 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     path: env.PATH,
     onQuarantined: (namespace, tool) => void voidApprovals(namespace, tool, driver).catch(onlyUnavailable),
   })
+  opened.defer(() => mcp.close())
   const transports = await openTransports({
     ...{ world, dialects, events, credentials, callbacks, cliAllow },
     mcp: mcp.transport,
   })
+  opened.defer(() => transports.close())
   const share = Number.isFinite(store.lives.leaseMs) ? createShare(world.epoch) : undefined
   const live: LiveCalls = { byId: new Map(), closing: false }
   const stops = createStopDoor({ world, resources, onStop: endCalls })
   const authority = createAuthority({ profile: resolve.profile, resources, stops, engine })
   const ledger = createLedger(world, store)
+  const flights = createFlights<CallResult>(world)
+  const orphans = createOrphans(world, ledger, flights)
   const notifier = createNotifier({
     world,
     egress: createEgress({ world, reach }),
@@ -227,7 +198,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     catalog,
     events,
     ledger,
-    flights: createFlights<CallResult>(world),
+    flights,
+    orphans,
     admission: createAdmission(world, share ?? ALONE),
     refusals: createRefusals(world, ledger),
     authority,
@@ -261,29 +233,24 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     catalog.put(tool)
   }
   const recover = createRecovery(driver, accepted.takeUp)
-  let audit: Audit | undefined
-  try {
-    // Before anything is sent: a store that was set back has forgotten what must not be sent again.
-    audit = await openAudit(
-      world,
-      store,
-      events,
-      { ...besideStore(options.store), ...options.audit, reach },
-      { profile: resolve.profile, retention: retentionPolicy(options.retention ?? {}) },
-    )
-    await resources.refresh()
-    if (share !== undefined) resources.follow()
-    for (const definition of options.tools ?? []) define(definition)
-    events.emit('recovery:ended', await recover())
-    await ensureRetention(store)
-  } catch (error) {
-    await accepted.stop()
-    resources.close()
-    await audit?.close()
-    await store.close()
-    if (options.world === undefined) await world.network.destroy()
-    throw error
-  }
+  opened.defer(() => kit.refusals.stop())
+  opened.defer(() => {
+    store.hurry()
+    return accepted.stop()
+  })
+  // Before anything is sent: a store that was set back has forgotten what must not be sent again.
+  audit = await openAudit(
+    world,
+    store,
+    events,
+    { ...besideStore(options.store), ...options.audit, reach },
+    { profile: resolve.profile, retention: retentionPolicy(options.retention ?? {}) },
+  )
+  await resources.refresh()
+  if (share !== undefined) resources.follow()
+  for (const definition of options.tools ?? []) define(definition)
+  events.emit('recovery:ended', await recover())
+  await ensureRetention(store)
   const handlers: TimerHandlers = {
     notify: createCallbackHandler(createNotifyHandler(notifier), world, reach, options.callback),
     approval: createApprovalHandler(),
@@ -295,18 +262,21 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     retention: createRetention(options.retention ?? {}, audit.prune),
   }
   const timers = startTimers(driver, handlers)
+  opened.defer(() => timers.stop())
   const lives =
     share &&
     startLives(driver, {
       share,
       refresh: () => resources.refresh(),
       recover,
+      sweep: orphans.sweep,
       onCancel: (entryId) => {
         for (const call of live.byId.values())
           if (call.owns && call.entryId === entryId) call.abort('canceled')
         accepted.cancel(entryId)
       },
     })
+  opened.defer(() => lives?.stop())
   await lives?.ready
   mcp.start()
   let closing: Promise<void> | undefined
@@ -332,13 +302,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     tools: (namespace) => catalog.list(namespace),
 
     async health() {
-      const openEntries = store.failed ? {} : await store.entries.countOpen()
+      let trouble = store.failed
+      let openEntries: Readonly<Record<string, number>> = {}
+      try {
+        if (trouble === undefined) openEntries = await store.entries.countOpen()
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        trouble = error
+      }
       const { unknown = 0, reconciling = 0, 'commit-unknown': commitUnknown = 0 } = openEntries
       const joined = share?.joined ?? true
       return {
-        ready: store.failed === undefined && !live.closing && joined,
+        ready: trouble === undefined && !live.closing && joined,
         checks: {
-          store: { ok: store.failed === undefined, detail: store.failed?.message ?? 'ok' },
+          store: { ok: trouble === undefined, detail: trouble?.message ?? 'ok' },
           accepting: { ok: !live.closing, detail: live.closing ? 'shutting down' : 'ok' },
           audit: audit.health,
           joined: { ok: joined, detail: joined ? 'ok' : 'not every other replica knows of this one yet' },
@@ -362,23 +339,13 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     await mcp.stop()
     await drained(live, drainMs, world)
     kit.stopping.abort('shutdown')
+    store.hurry()
     for (const call of live.byId.values()) call.abort('shutdown')
     await Promise.all([...live.byId.values()].map((call) => call.done))
     // The lease is kept until nothing of this life is under way any more.
     await idle
     await accepted.stop()
-    await lives?.stop()
-    resources.close()
-    kit.refusals.stop()
-    await transports.close()
-    await mcp.close()
-    await credentials.close()
-    await audit?.close()
-    // What is left goes to others at once, and not only when the lease has ended.
-    if (store.failed === undefined) await store.lives.end().catch(onlyUnavailable)
-    await store.close()
-    // What is left there was aborted above; a connection that hangs must not hold the end up.
-    if (options.world === undefined) await world.network.destroy()
+    await opened.disposeAsync()
   }
 }
 

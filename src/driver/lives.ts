@@ -20,6 +20,8 @@ export interface LivesOptions {
   readonly refresh: () => Promise<unknown>
   /** Takes over what ended lives left. */
   readonly recover: () => Promise<Recovered>
+  /** Closes what could not be closed while the database was away. */
+  readonly sweep: () => Promise<void>
   /** Somebody, somewhere, asked to cancel what this process works on. */
   readonly onCancel: (entryId: string) => void
 }
@@ -50,6 +52,7 @@ export function startLives(kit: DriverKit, options: LivesOptions): LifeLoop {
       // Read off the clock before the store was asked: an old view may only make the share smaller.
       options.share.update(lives, began)
       await cancelAsked()
+      await options.sweep()
       if (steadySince === undefined) steadySince = world.clock.monotonic()
       else if (began - steadySince >= leaseMs) {
         await options.refresh()

@@ -63,6 +63,8 @@ export class Flight<R> {
   #entry: Entry
   #waiting: Set<Waiting<R>> | undefined
   #landed: { readonly result: R } | undefined
+  #whenOver: (() => void)[] = []
+  #over = false
 
   constructor(entry: Entry, world: World, flights: Map<string, Flight<R>>) {
     this.#entry = entry
@@ -106,6 +108,14 @@ export class Flight<R> {
   forget(): void {
     const id = idOf(this.#entry.scope, this.#entry.key)
     if (this.#flights.get(id) === this) this.#flights.delete(id)
+    this.#over = true
+    for (const run of this.#whenOver.splice(0)) run()
+  }
+
+  /** Called once nobody works on it any more, whatever came of it. */
+  whenOver(run: () => void): void {
+    if (this.#over) run()
+    else this.#whenOver.push(run)
   }
 }
 

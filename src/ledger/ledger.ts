@@ -117,6 +117,8 @@ export interface Ledger {
   readonly pending: ReadonlyMap<string, CallRecord>
   /** Durable: the call can be found by its id from now on. Never replaces what is known of it already. */
   accept(call: CallRecord): Promise<WriteResult>
+  /** Durable, and waits for a store that is away: a call is over of which there is no entry. */
+  close(call: CallRecord, facts: readonly Fact[]): Promise<WriteResult>
   /** Everything noted so far is on disk. */
   flush(): Promise<void>
   /** Durable: a fact that must be on record before something else happens. */
@@ -334,6 +336,12 @@ export function createLedger(world: World, store: Store): Ledger {
       ),
     pending,
     accept: (call) => store.ledger.intend({ namespace: call.namespace, calls: [call] }),
+    close: (call, facts) =>
+      store.ledger.settle({
+        namespace: call.namespace,
+        calls: [call],
+        evidence: stamp(call.namespace, call.id, facts),
+      }),
     flush: () => store.flush(),
     async record(namespace, callId, fact) {
       await store.ledger.intend({ namespace, evidence: stamp(namespace, callId, [fact]) })

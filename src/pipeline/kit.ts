@@ -14,6 +14,7 @@ import type { Transport } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
 import type { Admission, Slot } from './admission.ts'
+import type { Orphans } from './orphans.ts'
 import type { Refusals } from './refusals.ts'
 import type { CallResult } from './stages.ts'
 
@@ -33,6 +34,7 @@ export interface Kit {
   readonly events: Events
   readonly admission: Admission
   readonly refusals: Refusals
+  readonly orphans: Orphans
   /** What governs calls by now: what was taken from a caller since, or stopped, is not granted any more (S36). */
   readonly authority: Authority
   /** Who has to hear of an approval: to be written with it, or neither is. */

@@ -116,6 +116,7 @@ export async function joinFlight(
   if (joined.kind === 'landed') return { kind: 'end', result: { ...joined.result, replayed: true } }
   // Only somebody who cancels is canceled; who is sent away by a shutdown is told where the call stands.
   if (joined.why === 'time' || state.abort.reason === 'shutdown') {
+    kit.orphans.watch(state.caller.namespace, state.call.id, flight)
     return { kind: 'end', result: underWay(flight.entry.id, 'running') }
   }
   return {

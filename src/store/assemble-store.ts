@@ -92,6 +92,8 @@ export interface AssembleStoreOptions<W> {
   readonly peers?: Peers
   /** Set while the database cannot be reached: only outcomes are taken, and wait. */
   readonly away?: () => Error | undefined
+  /** Does not wait for long any more for a database that is away. */
+  readonly hurry?: () => void
 }
 
 /** The store, and how its engine says that it died. */
@@ -101,7 +103,7 @@ export interface AssembledStore {
 }
 
 export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promise<AssembledStore> {
-  const { world, reads, encode, leaseMs = Number.POSITIVE_INFINITY } = options
+  const { world, reads, encode, leaseMs = Number.POSITIVE_INFINITY, hurry = () => undefined } = options
   const away = options.away ?? (() => undefined)
   let sendUntil = Number.NEGATIVE_INFINITY
 
@@ -264,7 +266,9 @@ export async function assembleStore<W>(options: AssembleStoreOptions<W>): Promis
       return queue.failed === undefined && away() !== undefined
     },
     flush: () => queue.drain(),
+    hurry,
     close() {
+      hurry()
       closing ??= queue.close().then(() => options.release())
       return closing
     },

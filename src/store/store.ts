@@ -129,7 +129,9 @@ export interface Store {
   readonly away: boolean
   /** Writes what is noted. */
   flush(): Promise<void>
-  /** Flushes and lets go. */
+  /** From now on a database that is away is waited for only a little longer: outcomes that it does not take are given up. */
+  hurry(): void
+  /** Hurries, flushes and lets go. */
   close(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export interface Incident {
 }
 
 /** The lease of replicas in the run: short, so that one can be frozen past it again and again. */
-export const LEASE_MS = 6_000
+export const LEASE_MS = 3_000
 
 const WEIGHTS: Readonly<Record<StoreKind, Readonly<Record<string, number>>>> = {
   sqlite: {

@@ -12,6 +12,7 @@ import { createFlights } from '../../src/ledger/flight.ts'
 import { createLedger } from '../../src/ledger/ledger.ts'
 import { createAdmission } from '../../src/pipeline/admission.ts'
 import { attach } from '../../src/pipeline/handle.ts'
+import { createOrphans } from '../../src/pipeline/orphans.ts'
 import { receive } from '../../src/pipeline/receive.ts'
 import { createRefusals } from '../../src/pipeline/refusals.ts'
 import { runCall } from '../../src/pipeline/run-call.ts'
@@ -82,12 +83,14 @@ async function lives(t: TestContext, transport: Transport) {
     const catalog = createCatalog()
     catalog.put(tool)
     const ledger = createLedger(world, store)
+    const flights = createFlights<CallResult>(world)
     const kit: DriverKit = {
       world,
       catalog,
       events: createEvents(),
       ledger,
-      flights: createFlights<CallResult>(world),
+      flights,
+      orphans: createOrphans(world, ledger, flights),
       admission: createAdmission(world),
       refusals: createRefusals(world, ledger),
       authority: ungoverned(),

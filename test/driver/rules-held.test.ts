@@ -76,6 +76,7 @@ async function openTwo(t: TestContext) {
     share: createShare(world.epoch),
     refresh: async () => undefined,
     recover: async () => ({ unknown: 0, closed: 0 }),
+    sweep: async () => undefined,
     onCancel: () => {},
   })
   await loop.ready

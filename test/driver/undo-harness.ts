@@ -16,6 +16,7 @@ import { createEvents } from '../../src/event/event.ts'
 import { createFlights } from '../../src/ledger/flight.ts'
 import { createLedger } from '../../src/ledger/ledger.ts'
 import { createAdmission } from '../../src/pipeline/admission.ts'
+import { createOrphans } from '../../src/pipeline/orphans.ts'
 import { receive } from '../../src/pipeline/receive.ts'
 import { createRefusals } from '../../src/pipeline/refusals.ts'
 import { callOfEntry } from '../../src/pipeline/resume.ts'
@@ -155,6 +156,7 @@ export async function sharedStore(t: TestContext, tools: readonly UndoTool[]): P
         catalog.put(resolved.tool)
       }
       const ledger = createLedger(world, store)
+      const flights = createFlights<CallResult>(world)
       const kit: DriverKit = {
         world,
         catalog,
@@ -165,7 +167,8 @@ export async function sharedStore(t: TestContext, tools: readonly UndoTool[]): P
         notify: () => [],
         stopping: new Abort(),
         steadyNow: () => world.clock.now(),
-        flights: createFlights<CallResult>(world),
+        flights,
+        orphans: createOrphans(world, ledger, flights),
         admission: createAdmission(world),
         transport: (type) => (type === 'native' ? native : undefined),
         store,

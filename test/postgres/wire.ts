@@ -8,6 +8,10 @@ export interface Wire {
    * anybody hears of that. Resolves when it is cut; whatever `meanwhile` does is done before the next connection.
    */
   cutCommit(when: 'before' | 'after', meanwhile?: () => Promise<void>): Promise<void>
+  /** Cuts all connections when the next `messages` have left, and takes no new ones for `awayMs`. Gives back whether it came to that. */
+  cutAll(messages: number, awayMs: number): () => boolean
+  /** Connections that are open, as seen from the store. */
+  readonly open: number
   close(): Promise<void>
 }
 
@@ -23,11 +27,21 @@ export async function startWire(serverPort: number): Promise<Wire> {
   const sockets = new Set<Socket>()
   let cut: Cut | undefined
   let held: Promise<void> = Promise.resolve()
+  let left = Number.POSITIVE_INFINITY
+  let awayMs = 0
+  let awayUntil = 0
+  const clients = new Set<Socket>()
 
   const proxy = createServer(async (client) => {
     // What comes from now on waits in the socket.
     client.pause()
     track(client)
+    if (performance.now() < awayUntil) {
+      client.destroy()
+      return
+    }
+    clients.add(client)
+    client.on('close', () => clients.delete(client))
     await held
     const server = connect(serverPort, '127.0.0.1')
     track(server)
@@ -40,6 +54,12 @@ export async function startWire(serverPort: number): Promise<Wire> {
     server.on('close', end)
     client.on('data', (data: Buffer) => {
       if (dropping) return
+      left -= 1
+      if (left === 0) {
+        awayUntil = performance.now() + awayMs
+        for (const socket of sockets) socket.destroy()
+        return
+      }
       const mine = cut
       if (mine === undefined || !data.includes(COMMIT)) {
         server.write(data)
@@ -80,6 +100,14 @@ export async function startWire(serverPort: number): Promise<Wire> {
     cutCommit(when, meanwhile = async () => undefined) {
       cut = { when, meanwhile, ...Promise.withResolvers<void>() }
       return cut.promise
+    },
+    cutAll(messages, forMs) {
+      left = messages
+      awayMs = forMs
+      return () => left <= 0
+    },
+    get open() {
+      return clients.size
     },
     async close() {
       const closed = new Promise((resolve) => proxy.close(resolve))

@@ -160,22 +160,28 @@ async function runServer(
     data,
   )
   if (data.ledgerLost) terminal.err(lostText(data))
-  const common = {
-    runtime,
-    world,
-    metrics,
-    ...identityOf(identity, config, data, runtime, world, onTrouble),
-    logger: log.logger,
-    host: config.host,
-    bodyLimit: config.body_limit,
-  }
-  const server = await createServer({
-    ...common,
-    ...linkPagesOf(notify, config, runtime, world),
-    port: config.port,
+  const { server, grpc } = await createServers().catch(async (error: unknown) => {
+    await runtime.close({ drainMs: 0 })
+    throw error
   })
-  const grpc = config.grpc_port === 0 ? undefined : createGrpcServer({ ...common, port: config.grpc_port })
   let tour: Tour | undefined
+
+  async function createServers() {
+    const common = {
+      runtime,
+      world,
+      metrics,
+      ...identityOf(identity, config, data, runtime, world, onTrouble),
+      logger: log.logger,
+      host: config.host,
+      bodyLimit: config.body_limit,
+    }
+    const pages = linkPagesOf(notify, config, runtime, world)
+    return {
+      server: await createServer({ ...common, ...pages, port: config.port }),
+      grpc: config.grpc_port === 0 ? undefined : createGrpcServer({ ...common, port: config.grpc_port }),
+    }
+  }
 
   async function stop(drainMs: number): Promise<void> {
     // Both at once: from now on new calls are told to come back, until those under way have ended.

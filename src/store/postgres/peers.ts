@@ -52,14 +52,20 @@ export function createPeers(options: PostgresPeersOptions): PostgresPeers {
   }
 
   async function listen(): Promise<void> {
+    opening = true
     for (let tries = 0; !closed && client === undefined; tries += 1) {
       try {
         const opened = await openClient(options, () => {
           if (client !== opened) return
           client = undefined
           drop(opened)
-          listening = listen()
+          // One that was lost while it was being opened is noticed there: a second loop would open a second one.
+          if (!opening) listening = listen()
         })
+        if (closed) {
+          drop(opened)
+          return
+        }
         opened.on('notification', ({ payload }) => hear(payload))
         client = opened
         await opened.query(`listen ${CHANNEL}`)
@@ -73,7 +79,9 @@ export function createPeers(options: PostgresPeersOptions): PostgresPeers {
         if (!closed) await pause(world, Math.min(100 * 2 ** tries, 2_000) * (0.5 + world.random() / 2))
       }
     }
+    opening = false
   }
+  let opening = false
   let heardBefore = false
   let listening = listen()
 

@@ -1,6 +1,6 @@
 // The store that several replicas share: one PostgreSQL. Each replica writes through one connection, in batches, and
 // reads through a pool; leases and timers run on the clock of the database.
-import type { World } from '../../util/world.ts'
+import type { Timer, World } from '../../util/world.ts'
 import { assembleStore } from '../assemble-store.ts'
 import type { Store, StoreUnavailable } from '../store.ts'
 import { encodeOp } from './encode.ts'
@@ -53,13 +53,19 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     ...(options.onAway === undefined ? {} : { onAway: options.onAway }),
     ...(options.onBack === undefined ? {} : { onBack: options.onBack }),
   })
+  /** What the database does not take by then is given up: a process that is told to end does. */
+  let giveUp: Timer | undefined
   const { store } = await assembleStore({
     world,
     durable: true,
     reads: createReader(pool, epoch),
     encode: encodeOp,
     flush: flusher.flush,
+    hurry() {
+      giveUp ??= world.after(closeMs, flusher.abandon)
+    },
     async release() {
+      giveUp?.cancel()
       await peers.close()
       await flusher.close()
       await pool.close()
@@ -70,11 +76,5 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     ...(options.onFailed === undefined ? {} : { onFailed: options.onFailed }),
     ...(options.maxBuffered === undefined ? {} : { maxBuffered: options.maxBuffered }),
   })
-  /** What the database does not take by then is given up: a process that is told to end does. */
-  async function close(): Promise<void> {
-    const timer = world.after(closeMs, flusher.abandon)
-    await store.close()
-    timer.cancel()
-  }
-  return Object.create(store, { close: { value: close } }) as Store
+  return store
 }

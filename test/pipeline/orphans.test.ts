@@ -1,0 +1,96 @@
+// S10: who stopped waiting for a call that left nothing behind is closed on record, so that every process tells the same.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createRuntime, createWorld } from '../../src/runtime.ts'
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { type Store, StoreUnavailable, type WriteResult } from '../../src/store/store.ts'
+import { EVERYTHING, gate, steeredTool, WRITE } from './harness.ts'
+import { until } from './until.ts'
+
+/** A runtime whose intents wait for the test; reads can be refused, as those of a database that is away. */
+async function held(t: TestContext) {
+  const world = createWorld()
+  t.after(() => world.network.destroy())
+  const real = await createMemoryStore({ world })
+  const answer = gate<'written' | 'refused'>()
+  let away = false
+  const refused = () => Promise.reject(new StoreUnavailable('the database cannot be reached'))
+  const store: Store = Object.create(real, {
+    ledger: {
+      value: {
+        ...real.ledger,
+        intend: async (write: Parameters<Store['ledger']['intend']>[0]): Promise<WriteResult> => {
+          if (write.entry === undefined || (await answer.opened) === 'written')
+            return real.ledger.intend(write)
+          return refused()
+        },
+      },
+    },
+    entries: {
+      value: {
+        ...real.entries,
+        get: (namespace: string, id: string) => (away ? refused() : real.entries.get(namespace, id)),
+      },
+    },
+  })
+  const tool = steeredTool('t', WRITE)
+  const runtime = await createRuntime({
+    world,
+    store: { kind: 'given', store },
+    tools: [tool.definition],
+    onWarning: () => {},
+  })
+  t.after(() => runtime.close({ drainMs: 0 }))
+  const door = runtime.as({ actor: 'agent-a', permissions: EVERYTHING })
+  const owner = door.call({ tool: 't', idempotencyKey: 'same' })
+  const joined = await door.call({ tool: 't', idempotencyKey: 'same', deadlineUnixMs: Date.now() + 200 })
+  assert.equal(joined.state, 'running')
+  return {
+    tool,
+    door,
+    owner,
+    joined,
+    answer,
+    onRecord: () => real.calls.get('default', joined.callId),
+    beAway: (now: boolean) => {
+      away = now
+    },
+  }
+}
+
+test('S10: a call that left nothing behind closes who no longer waits for it, on record and for good', async (t) => {
+  const { tool, door, owner, joined, answer, onRecord } = await held(t)
+  answer.open('refused')
+  assert.equal((await owner).state, 'failed')
+  const record = await until(async () => {
+    const now = await onRecord()
+    return now?.state === 'running' ? undefined : now
+  })
+  assert.equal(record.state, 'failed')
+  assert.equal(record.effect, 'none')
+  assert.equal(record.answer?.failure?.id, 'interrupted')
+  assert.deepEqual((await door.getCall(joined.callId))?.answer, record.answer)
+  assert.equal(tool.sends.length, 0)
+})
+
+test('S10: while nobody could ask the database, it is closed when somebody asks for it', async (t) => {
+  const { door, owner, joined, answer, onRecord, beAway } = await held(t)
+  beAway(true)
+  answer.open('refused')
+  await owner
+  await assert.rejects(door.getCall(joined.callId), StoreUnavailable)
+  await until(async () => (await onRecord())?.state === 'running')
+  beAway(false)
+  const shown = await door.getCall(joined.callId)
+  assert.equal(shown?.state, 'failed')
+  assert.deepEqual((await onRecord())?.answer, shown?.answer)
+})
+
+test('S10: who no longer waits for a call that came to something learns what it came to', async (t) => {
+  const { tool, door, owner, joined, answer } = await held(t)
+  assert.equal((await door.getCall(joined.callId))?.state, 'running', 'it is under way')
+  answer.open('written')
+  assert.equal((await owner).state, 'succeeded')
+  assert.equal((await door.getCall(joined.callId))?.state, 'succeeded')
+  assert.equal(tool.sends.length, 1)
+})
