@@ -11,16 +11,13 @@ import {
   cycles,
   type Edge,
   edgesOf,
-  GRANTS,
-  LAYERS,
   layerOf,
   partOf,
-  SIBLINGS,
   sideways,
   unlisted,
-  WAYS_OUT,
   wrongWay,
-} from './layers.ts'
+} from './import-checks.ts'
+import { GRANTS, LAYERS, SIBLINGS, WAYS_OUT } from './layers.ts'
 
 const files = repoFiles().filter((file) => file.path.startsWith('src/') && file.path.endsWith('.ts'))
 const paths: ReadonlySet<string> = new Set(

@@ -11,9 +11,10 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { codeOf } from '../util/error-code.ts'
 import { isJsonObject } from '../util/json.ts'
 import { makeSecretFile, readSecretFile, replaceSecretFile, SecretExposed } from '../util/secret-file.ts'
-import { CliError, codeOf, EXIT, messageOf } from './cli-error.ts'
+import { CliError, EXIT, messageOf } from './cli-error.ts'
 
 export interface DataFolder {
   readonly path: string

@@ -1,7 +1,8 @@
 // Files named on the command line.
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CliError, codeOf, EXIT, messageOf } from './cli-error.ts'
+import { codeOf } from '../util/error-code.ts'
+import { CliError, EXIT, messageOf } from './cli-error.ts'
 
 export function readLocalFile(cwd: string, path: string, limit: number): Uint8Array {
   let file: number | undefined

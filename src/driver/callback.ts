@@ -10,6 +10,7 @@ import { webhookHeaders } from '../notify/webhook.ts'
 import { CALLBACK_CHANNEL } from '../pipeline/callback-timer.ts'
 import type { DueTimer } from '../store/store.ts'
 import type { World } from '../util/world.ts'
+import { recordDelivery, retryMs } from './record-delivery.ts'
 import type { DriverKit, TimerEnd, TimerHandler } from './timers.ts'
 
 export interface CallbackOptions {
@@ -22,8 +23,6 @@ export interface CallbackOptions {
 /** The end is told at once by whoever brings it about; this is for when that process died over it. */
 const LOOK_MS = 30_000
 const GIVE_UP_MS = 86_400_000
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 900_000
 
 /** Everything that is no callback goes to `others`. Without options nobody is called back. */
 export function createCallbackHandler(
@@ -83,30 +82,16 @@ async function ended(
   delivery: Delivery,
   kit: DriverKit,
 ): Promise<TimerEnd> {
-  const { namespace, subject, dueAt, data } = timer
+  const { dueAt, data } = timer
   const tries = Number(data.tries ?? 0) + 1
   const since = Number(data.since ?? dueAt)
   const over = dueAt - since >= GIVE_UP_MS
   if (delivery.kind === 'later' && !over) {
-    const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20))
-    const inMs = Math.max(longest / 2 + (longest / 2) * kit.world.random(), delivery.afterMs ?? 0)
+    const inMs = Math.max(retryMs(tries, kit), delivery.afterMs ?? 0)
     return { kind: 'again', inMs, data: { tries, since } }
   }
   const delivered = delivery.kind === 'delivered'
   const said = delivered ? { detail: delivery.detail } : { why: delivery.why }
   const body = { approval_id: approval.id, event_id: eventId(approval), event: 'call.ended', tries, ...said }
-  await kit.store.ledger.settle({
-    namespace,
-    evidence: [
-      {
-        namespace,
-        callId: approval.callId,
-        type: delivered ? 'notification.delivered' : 'notification.failed',
-        at: kit.world.clock.now(),
-        body: { ...body, channel: CALLBACK_CHANNEL },
-      },
-    ],
-    timers: [{ kind: 'notify', subject, ifDueAt: dueAt }],
-  })
-  return { kind: 'written' }
+  return recordDelivery(timer, approval, delivered, { ...body, channel: CALLBACK_CHANNEL }, kit)
 }

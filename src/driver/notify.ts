@@ -6,11 +6,10 @@ import type { Notifier } from '../notify/notifier.ts'
 import { newsOf, notifySubject, readNotifySubject } from '../notify/notify-timers.ts'
 import type { DueTimer } from '../store/store.ts'
 import type { JsonObject } from '../util/json.ts'
+import { recordDelivery, retryMs } from './record-delivery.ts'
 import type { DriverKit, TimerHandler } from './timers.ts'
 
 const DAY_MS = 86_400_000
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 900_000
 /** How often those that wait for an earlier one look whether it is gone, at least and at most. */
 const SOONEST_LOOK_MS = 100
 const LATEST_LOOK_MS = 30_000
@@ -46,7 +45,7 @@ export function createNotifyHandler(notifier: Notifier, options: NotifyOptions =
     const since = Number(data.since ?? dueAt)
     const over = delivery.kind === 'later' && dueAt - since >= giveUpMs
     if (delivery.kind === 'later' && !over) {
-      const inMs = Math.max(backoffMs(tries, kit), delivery.afterMs ?? 0)
+      const inMs = Math.max(retryMs(tries, kit), delivery.afterMs ?? 0)
       report(kit, timer, approvalId, channel, delivery.why, inMs)
       return { kind: 'again', inMs, data: { ...data, tries, since } }
     }
@@ -61,20 +60,7 @@ export function createNotifyHandler(notifier: Notifier, options: NotifyOptions =
       tries,
       [delivered ? 'detail' : 'why']: over ? `given up: ${why}` : why,
     }
-    await kit.store.ledger.settle({
-      namespace,
-      evidence: [
-        {
-          namespace,
-          callId: approval.callId,
-          type: delivered ? 'notification.delivered' : 'notification.failed',
-          at: kit.world.clock.now(),
-          body,
-        },
-      ],
-      timers: [{ kind: 'notify', subject, ifDueAt: dueAt }],
-    })
-    return { kind: 'written' }
+    return recordDelivery(timer, approval, delivered, body, kit)
   }
 }
 
@@ -90,11 +76,6 @@ async function behindMs(timer: DueTimer, { store, world }: DriverKit): Promise<n
     return Math.min(LATEST_LOOK_MS, Math.max(SOONEST_LOOK_MS, dueIn))
   }
   return undefined
-}
-
-function backoffMs(tries: number, { world }: DriverKit): number {
-  const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20))
-  return longest / 2 + (longest / 2) * world.random()
 }
 
 function report(

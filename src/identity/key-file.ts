@@ -1,5 +1,6 @@
 // The file of the token keys: for its owner alone, shared by replicas, read again when somebody changed it.
-import { closeSync, openSync, rmSync, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
+import { Locked, takeLockFile } from '../util/lock-file.ts'
 import { makeSecretFile, readSecretFile, replaceSecretFile } from '../util/secret-file.ts'
 import type { World } from '../util/world.ts'
 import { type KeyRing, readKeyRing, rotateKeyText } from './key-ring.ts'
@@ -89,36 +90,18 @@ export function rotateKeyFile(
   path: string,
   now: number,
 ): { readonly kid: string; readonly dropped: readonly string[]; readonly made: boolean } {
-  return locked(path, now, () => {
+  // Two rotations at once would lose a key that has signed already.
+  const release = writing(path, () => takeLockFile(path, now, 'rotation'))
+  try {
     const found = readSecretFile(path, WHAT)
     if (found !== undefined) ringIn(path, found)
     const { text, kid, dropped } = rotateKeyText(found, now)
     writing(path, () => replaceSecretFile(path, text))
     return { kid, dropped, made: found === undefined }
-  })
-}
-
-/** Two rotations at once would lose a key that has signed already. A lock that was left behind is taken over. */
-function locked<T>(path: string, now: number, work: () => T): T {
-  const lock = `${path}.lock`
-  const found = statSync(lock, { throwIfNoEntry: false })
-  if (found !== undefined && now - found.mtimeMs > STALE_LOCK_MS) rmSync(lock, { force: true })
-  try {
-    closeSync(openSync(lock, 'wx', 0o600))
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') {
-      throw new Error(`another rotation of ${path} is under way. Fix: wait a moment and try again`)
-    }
-    throw unwritable(path, error)
-  }
-  try {
-    return work()
   } finally {
-    rmSync(lock, { force: true })
+    release()
   }
 }
-
-const STALE_LOCK_MS = 10_000
 
 const WHAT = 'the token keys'
 
@@ -146,24 +129,17 @@ function stampOf(path: string): string {
   return found === undefined ? '' : `${found.ino}:${found.size}:${found.mtimeMs}:${found.mode}`
 }
 
-function writing(path: string, write: () => void): void {
+function writing<T>(path: string, write: () => T): T {
   try {
-    write()
+    return write()
   } catch (error) {
-    throw unwritable(path, error)
+    if (error instanceof Locked) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    throw new KeysUnwritable(`${path} cannot be written: ${why}. Fix: change the keys where the file is kept`)
   }
-}
-
-function unwritable(path: string, error: unknown): KeysUnwritable {
-  const why = error instanceof Error ? error.message : String(error)
-  return new KeysUnwritable(`${path} cannot be written: ${why}. Fix: change the keys where the file is kept`)
 }
 
 /** The file is there to be read only, as one that something else puts into place. */
 export class KeysUnwritable extends Error {
   override readonly name = 'KeysUnwritable'
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

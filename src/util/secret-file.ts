@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { codeOf } from './error-code.ts'
 
 /** Others have rights on a file that is to be a secret. */
 export class SecretExposed extends Error {
@@ -94,8 +95,4 @@ function openFound(path: string): number | undefined {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -5,7 +5,8 @@ import { createEndpointSubject, createSubject } from '../../src/conformance/crea
 import type { Report } from '../../src/conformance/report.ts'
 import { REQUIREMENTS } from '../../src/conformance/requirements.ts'
 import { runConformance } from '../../src/conformance/run-conformance.ts'
-import { createMutant, MUTANTS } from './mutants.ts'
+import { createMutant } from './mutant/mutant.ts'
+import { MUTANTS } from './mutant/mutants.ts'
 import { startService, unsupported } from './service.ts'
 import { WRONG_SERVICES } from './wrong-services.ts'
 

@@ -1,17 +1,13 @@
 // The guide on credentials: its manifests apply and work, and its table holds every profile.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOT } from '../../scripts/repo-files.ts'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { AUTH_PROFILES } from '../../src/resource/resolved-tool.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { listenHttp, sendJson } from '../transport/tool-peer.ts'
-import { readPage } from './markdown.ts'
+import { shownIn, textOf } from './guide.ts'
 
 const PATH = 'docs/guide/auth.md'
-const text = readFileSync(join(ROOT, PATH), 'utf8')
 
 test('the example of the guide is shown its secret, and does not show it', async (t) => {
   const peer = await listenHttp(({ headers }, response) =>
@@ -20,8 +16,7 @@ test('the example of the guide is shown its secret, and does not show it', async
   t.after(() => peer.close())
   const runtime = await createRuntime({ onWarning: () => {} })
   t.after(() => runtime.close())
-  const [example] = readPage(PATH, text).fences.filter(({ language }) => language === 'yaml')
-  const manifest = String(example?.text).replace('https://orders.example.com', peer.origin)
+  const manifest = shownIn(PATH, 'yaml').replace('https://orders.example.com', peer.origin)
   const applied = await runtime.resources.apply([{ text: manifest, file: PATH }])
   assert.ok(applied.ok, JSON.stringify(applied.problems))
   const answer = await runtime.as(createLocalAdmin()).call({ tool: 'orders', input: { q: 'x' } })
@@ -30,5 +25,6 @@ test('the example of the guide is shown its secret, and does not show it', async
 })
 
 test('every profile is in the table', () => {
+  const text = textOf(PATH)
   for (const profile of AUTH_PROFILES) assert.match(text, new RegExp(`^\\| \`${profile}\``, 'm'))
 })

@@ -1,9 +1,6 @@
 // The reference page of evidence says what a real runtime writes, field by field.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { ROOT } from '../../scripts/repo-files.ts'
 import { EVIDENCE_TYPES } from '../../src/contract/evidence.ts'
 import { FAULT_KINDS } from '../../src/ledger/audit-fault.ts'
 import type { RecordLine } from '../../src/ledger/audit-line.ts'
@@ -14,8 +11,9 @@ import { readPointer } from '../../src/util/pointer.ts'
 import { collect } from '../ledger/audit-fixture.ts'
 import { EVERYTHING, READ, steeredTool, WRITE } from '../pipeline/harness.ts'
 import { makeEntry, newLife } from '../store/fixture.ts'
+import { textOf } from './guide.ts'
 
-const page = readFileSync(join(ROOT, 'docs/reference/evidence.md'), 'utf8')
+const page = textOf('docs/reference/evidence.md')
 
 /** The rows of the table between two marks, cell by cell. */
 function table(mark: string): string[][] {

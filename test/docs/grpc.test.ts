@@ -1,71 +1,27 @@
 // The guide on gRPC: its shell lines do what the text says, its table is the one that holds, and its example works.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { startRates } from '../../examples/grpc-tool/server.ts'
-import { ROOT } from '../../scripts/repo-files.ts'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { readManifests } from '../../src/resource/manifest.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { grpcRefusal } from '../../src/transport/grpc-status.ts'
 import { makeOperation } from '../transport/send-fixture.ts'
-import { readPage } from './markdown.ts'
+import { follow, isFree, pageOf, textOf } from './guide.ts'
 
 const GUIDE = 'docs/guide/grpc.md'
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const { fences } = readPage(GUIDE, read(GUIDE))
-
-/** As a reader would paste it, into a shell in the checkout. */
-function paste(t: TestContext, script: string): Promise<string> {
-  const child = spawn('bash', ['-c', script], {
-    cwd: ROOT,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => {
-    try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL')
-    } catch (error) {
-      // All of it has ended, as it should.
-      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH')
-    }
-  })
-  let written = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      written += text
-    })
-  }
-  return new Promise((resolve) => child.once('close', () => resolve(written)))
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-      .once('error', () => resolve(false))
-      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-}
 
 describe('the guide on gRPC', () => {
   it('shows a call that is answered, and one that is refused', async (t) => {
     if (!(await isFree(7508))) return t.skip('port 7508 is taken. Fix: stop what listens there')
-    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
-    t.after(() => rmSync(data, { recursive: true }))
-    const script = fences.find(({ language }) => language === 'sh')?.text ?? ''
-    assert.ok(script.includes('WRIT_DATA=.writ-grpc'))
-    const written = await paste(t, script.replace('.writ-grpc', data))
+    const { written } = await follow(t, { path: GUIDE, data: '.writ-grpc' })
     assert.match(written, /Tool default\/exchange 1\.0\.0 created/)
     assert.match(written, /"czk": 253/)
     assert.match(written, /upstream-rejected: .*INVALID_ARGUMENT: no rate for ZZZ/)
   })
 
   it('has the table of statuses that holds', () => {
-    const rows = [...read(GUIDE).matchAll(/^\| (`[A-Z_]+`.*?) \| (.+?) \| (yes|no) \|$/gm)]
+    const rows = [...textOf(GUIDE).matchAll(/^\| (`[A-Z_]+`.*?) \| (.+?) \| (yes|no) \|$/gm)]
     const names = rows.flatMap(([, words = '', failures = '', definite]) =>
       [...words.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => ({ name, failures, definite })),
     )
@@ -79,7 +35,7 @@ describe('the guide on gRPC', () => {
   })
 
   it('has manifests that can be applied', () => {
-    for (const { text } of fences.filter(({ language }) => language === 'yaml')) {
+    for (const { text } of pageOf(GUIDE).fences.filter(({ language }) => language === 'yaml')) {
       const { problems } = readManifests(text, GUIDE)
       assert.deepEqual(
         problems.filter(({ severity }) => severity === 'error'),
@@ -93,7 +49,7 @@ describe('the guide on gRPC', () => {
     t.after(() => rates.stop())
     const runtime = await createRuntime()
     t.after(() => runtime.close({ drainMs: 0 }))
-    const text = read('examples/grpc-tool/tool.yaml').replace('127.0.0.1:7508', rates.address)
+    const text = textOf('examples/grpc-tool/tool.yaml').replace('127.0.0.1:7508', rates.address)
     const applied = await runtime.resources.apply([{ text, file: 'tool.yaml' }])
     assert.deepEqual(applied.problems, [])
     const door = runtime.as(createLocalAdmin())

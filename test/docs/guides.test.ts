@@ -1,68 +1,23 @@
 // What the guides promise: their shell lines do what the text says, and their tables hold all that there is.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { startBank } from '../../examples/external-tool/server.ts'
-import { ROOT } from '../../scripts/repo-files.ts'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { TOKEN_REFUSALS } from '../../src/identity/authenticate.ts'
 import { readOidcConfig } from '../../src/identity/oidc-config.ts'
 import { createRuntime } from '../../src/runtime.ts'
-import { readPage } from './markdown.ts'
-
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const page = (path: string) => readPage(path, read(path))
-
-function shell(path: string, holds: string): string {
-  const fence = page(path).fences.find(({ language, text }) => language === 'sh' && text.includes(holds))
-  assert.ok(fence, `${path} shows ${holds}`)
-  return fence.text
-}
-
-/** As a reader would paste it, into a shell in the checkout. */
-function paste(t: TestContext, script: string): Promise<string> {
-  const child = spawn('bash', ['-c', script], {
-    cwd: ROOT,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => {
-    try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL')
-    } catch (error) {
-      // All of it has ended, as it should.
-      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH')
-    }
-  })
-  let written = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      written += text
-    })
-  }
-  return new Promise((resolve) => child.once('close', () => resolve(written)))
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-      .once('error', () => resolve(false))
-      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-}
+import { follow, isFree, pageOf, textOf } from './guide.ts'
 
 describe('the durability guide', () => {
   it('shows a kill -9 that leaves an unknown effect, and a key that does not send again', async (t) => {
     if (!(await isFree(7504))) return t.skip('port 7504 is taken. Fix: stop what listens there')
-    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
-    t.after(() => rmSync(data, { recursive: true }))
-    const script = shell('docs/guide/durability.md', 'kill -9')
-    assert.ok(script.includes('WRIT_DATA=.writ-crash'))
-    const written = await paste(t, script.replace('.writ-crash', data))
+    const { data, written } = await follow(t, {
+      path: 'docs/guide/durability.md',
+      data: '.writ-crash',
+      holds: 'kill -9',
+    })
     assert.match(written, /Tool default\/silent 1\.0\.0 created/)
     assert.match(written, /^\S+ +silent +\S+ +unknown +unknown /m)
     assert.match(written, /^outcome-unknown: /m)
@@ -73,11 +28,11 @@ describe('the durability guide', () => {
 describe('the guide on unknown outcomes', () => {
   it('shows an effect that a person settles, and a key that is then answered without a send', async (t) => {
     if (!(await isFree(7504))) return t.skip('port 7504 is taken. Fix: stop what listens there')
-    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
-    t.after(() => rmSync(data, { recursive: true }))
-    const script = shell('docs/guide/unknown.md', 'calls settle')
-    assert.ok(script.includes('WRIT_DATA=.writ-unknown'))
-    const written = await paste(t, script.replace('.writ-unknown', data))
+    const { written } = await follow(t, {
+      path: 'docs/guide/unknown.md',
+      data: '.writ-unknown',
+      holds: 'calls settle',
+    })
     assert.match(written, /^\S+ +silent +unknown +\d+s +1 +\S+ +a person: settle$/m)
     assert.match(written, /^\S+ is settled as done: succeeded$/m)
     assert.match(written, /^succeeded {2}effect: done .*replayed/m)
@@ -87,11 +42,11 @@ describe('the guide on unknown outcomes', () => {
 
 describe('the guide on identity', () => {
   it('shows a token that is issued, used, revoked, and refused', async (t) => {
-    const data = mkdtempSync(join(tmpdir(), 'writ-guide-'))
-    t.after(() => rmSync(data, { recursive: true }))
-    const script = shell('docs/guide/identity.md', 'token revoke')
-    assert.ok(script.includes('WRIT_DATA=.writ-identity'))
-    const written = await paste(t, script.replace('.writ-identity', data))
+    const { data, written } = await follow(t, {
+      path: 'docs/guide/identity.md',
+      data: '.writ-identity',
+      holds: 'token revoke',
+    })
     assert.match(written, /^Valid: +yes$/m)
     assert.match(written, /^Permissions: +tool:weather:invoke, resource:read$/m)
     assert.match(written, /lacks resource:write/)
@@ -102,7 +57,7 @@ describe('the guide on identity', () => {
   })
 
   it('has issuers that can be read, and lists every reason of a refusal', () => {
-    const { fences, code } = page('docs/guide/identity.md')
+    const { fences, code } = pageOf('docs/guide/identity.md')
     const file = fences.find(({ language }) => language === 'yaml')
     const read = readOidcConfig(file?.text ?? '', 'oidc.yaml')
     assert.ok(read.ok, JSON.stringify(read))
@@ -120,10 +75,10 @@ describe('getting started', () => {
     t.after(() => bank.stop())
     const runtime = await createRuntime()
     t.after(() => runtime.close({ drainMs: 0 }))
-    const text = read('examples/external-tool/tool.yaml').replace('http://127.0.0.1:7502/', bank.url)
+    const text = textOf('examples/external-tool/tool.yaml').replace('http://127.0.0.1:7502/', bank.url)
     assert.equal((await runtime.resources.apply([{ text, file: 'tool.yaml' }])).ok, true)
     const door = runtime.as(createLocalAdmin())
-    const lines = page('docs/guide/getting-started.md')
+    const lines = pageOf('docs/guide/getting-started.md')
       .fences.flatMap((fence) => fence.text.split('\n'))
       .filter((line) => line.includes(' transfer --set '))
     const requests = lines.map((line) => ({
@@ -146,10 +101,10 @@ describe('getting started', () => {
 
 describe('the embedding guide', () => {
   it('lists every event', () => {
-    const [, map = ''] = /export interface EventMap \{\n(.*?)\n\}\n/s.exec(read('src/event/event.ts')) ?? []
+    const [, map = ''] = /export interface EventMap \{\n(.*?)\n\}\n/s.exec(textOf('src/event/event.ts')) ?? []
     const events = [...map.matchAll(/^ {2}'(\w+:\w+)'/gm)].map(([, name]) => name ?? '')
     assert.ok(events.length >= 8)
-    const shown = new Set(page('docs/guide/embedding.md').code.map(({ text }) => text))
+    const shown = new Set(pageOf('docs/guide/embedding.md').code.map(({ text }) => text))
     assert.deepEqual(
       events.filter((name) => !shown.has(name)),
       [],
@@ -159,7 +114,7 @@ describe('the embedding guide', () => {
 
 describe('the contributing guide', () => {
   it('runs scripts with the Node of the checkout, whatever the machine has', () => {
-    const own = page('CONTRIBUTING.md').code.filter(({ text }) => text.includes('node scripts/'))
+    const own = pageOf('CONTRIBUTING.md').code.filter(({ text }) => text.includes('node scripts/'))
     assert.ok(own.length > 0)
     assert.deepEqual(
       own.filter(({ text }) => !text.startsWith('npx node scripts/')),

@@ -1,32 +1,25 @@
 // The guide on MCP servers: its manifest is the example, and the example does what the text says.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { ROOT } from '../../scripts/repo-files.ts'
 import { createEvents } from '../../src/event/event.ts'
 import { createRuntime } from '../../src/runtime.ts'
-import { readPage } from './markdown.ts'
+import { folderFor, shownIn, textOf } from './guide.ts'
 
 const GUIDE = 'docs/guide/mcp.md'
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 it('the manifest of the guide is the one in examples', () => {
-  const { fences } = readPage(GUIDE, read(GUIDE))
-  const shown = fences.find(({ language }) => language === 'yaml')?.text ?? ''
-  assert.ok(read('examples/mcp-tool/mcp-server.yaml').includes(shown.trim()))
+  const shown = shownIn(GUIDE, 'yaml')
+  assert.ok(textOf('examples/mcp-tool/mcp-server.yaml').includes(shown.trim()))
 })
 
 it('its tools are made: one reads at once, one waits for approval, and one that changed waits to be accepted', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-guide-mcp-'))
   const events = createEvents()
   const runtime = await createRuntime({ events })
-  t.after(async () => {
-    await runtime.close({ drainMs: 0 })
-    rmSync(folder, { recursive: true })
-  })
-  const example = read('examples/mcp-tool/mcp-server.yaml')
+  t.after(() => runtime.close({ drainMs: 0 }))
+  const folder = folderFor(t)
+  const example = textOf('examples/mcp-tool/mcp-server.yaml')
     .replace('command: node examples', `command: ${process.execPath} ${ROOT}/examples`)
     .replace('.writ/notes.txt', join(folder, 'notes.txt'))
   const apply = async (text: string) => {

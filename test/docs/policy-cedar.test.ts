@@ -1,10 +1,7 @@
 // The examples of the guide on Cedar are checked against the tool that it shows, and answer as its tables say.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { ROOT } from '../../scripts/repo-files.ts'
 import type { ActorKind } from '../../src/contract/caller.ts'
 import type { DecisionKind } from '../../src/contract/decision.ts'
 import { stricter } from '../../src/contract/decision.ts'
@@ -17,11 +14,11 @@ import { createRuntime } from '../../src/runtime.ts'
 import type { Json } from '../../src/util/json.ts'
 import { engine, facts, lines, policy, role, setOf } from '../governance/cedar/support.ts'
 import { LOCAL } from '../resource/support.ts'
-import { readPage } from './markdown.ts'
+import { pageOf, textOf } from './guide.ts'
 
 const PATH = 'docs/guide/policy-cedar.md'
-const text = readFileSync(join(ROOT, PATH), 'utf8')
-const page = readPage(PATH, text)
+const text = textOf(PATH)
+const page = pageOf(PATH)
 const manifest = (kind: string) =>
   page.fences.find((fence) => fence.text.includes(`kind: ${kind}\n`))?.text ?? ''
 const { tool: pay } = resolveTool(parse(manifest('Tool')) as ToolManifest, LOCAL)

@@ -1,7 +1,5 @@
 // The guide on secrets: its shell lines do what the text says, and its file of providers can be read.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { startForecasts } from '../../examples/secrets/server.ts'
@@ -10,17 +8,14 @@ import { createLocalAdmin } from '../../src/contract/caller.ts'
 import { readProviderSettings } from '../../src/credential/provider-schema.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { runWrit, startUp } from '../cli/writ-process.ts'
-import { readPage } from './markdown.ts'
+import { folderFor, shownIn, textOf } from './guide.ts'
 
 const GUIDE = 'docs/guide/secrets.md'
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const { fences } = readPage(GUIDE, read(GUIDE))
 
 describe('the guide on secrets', () => {
   it('shows a credential that is used, changed at once, and never seen', async (t) => {
-    const script = fences.find(({ language }) => language === 'sh')?.text ?? ''
-    const cwd = mkdtempSync(join(tmpdir(), 'writ-guide-'))
-    t.after(() => rmSync(cwd, { recursive: true, force: true }))
+    const script = shownIn(GUIDE, 'sh')
+    const cwd = folderFor(t)
     const service = await startForecasts(new Set(['first-token-0001', 'second-token-0002']))
     t.after(() => service.stop())
     const server = await startUp({ cwd })
@@ -32,7 +27,7 @@ describe('the guide on secrets', () => {
       if (words === '') continue
       const args = words.split(' ').map((word) => (word.startsWith('examples/') ? join(ROOT, word) : word))
       if (words.startsWith('apply')) args.splice(1, 2, '-f', '-')
-      const manifest = read('examples/secrets/tool.yaml').replace('http://127.0.0.1:7506/', service.url)
+      const manifest = textOf('examples/secrets/tool.yaml').replace('http://127.0.0.1:7506/', service.url)
       const done = await runWrit(args, { cwd, input: words.startsWith('apply') ? manifest : input })
       said.push(`${done.code} ${done.out}${done.err}`)
     }
@@ -63,8 +58,8 @@ describe('the guide on secrets', () => {
     t.after(() => service.stop())
     const runtime = await createRuntime({ onWarning: () => {} })
     t.after(() => runtime.close())
-    const tool = read('examples/secrets/tool.yaml').replace('http://127.0.0.1:7506/', service.url)
-    for (const text of [tool, read('examples/secrets/secret.yaml')]) {
+    const tool = textOf('examples/secrets/tool.yaml').replace('http://127.0.0.1:7506/', service.url)
+    for (const text of [tool, textOf('examples/secrets/secret.yaml')]) {
       const { ok, problems } = await runtime.resources.apply([{ text, file: 'x' }])
       assert.equal(ok, true, JSON.stringify(problems))
     }
@@ -74,8 +69,7 @@ describe('the guide on secrets', () => {
   })
 
   it('has a file of providers that can be read', () => {
-    const text =
-      fences.find(({ language, text }) => language === 'yaml' && text.includes('type: vault'))?.text ?? ''
+    const text = shownIn(GUIDE, 'yaml', 'type: vault')
     const { settings, problems } = readProviderSettings(text, 'providers.yaml', { profile: 'production' })
     assert.deepEqual(problems, [])
     assert.equal(settings.length, 5)

@@ -145,15 +145,19 @@ describe('S39: a store that was set back', () => {
 
   it('is not seen in a store that went on since', async (t) => {
     const { data, oldHead } = await restored(t)
+    const before = lastKeptHead(oldHead)?.number ?? assert.fail()
     await (await life(data, oldHead)).end()
+    assert.ok((lastKeptHead(oldHead)?.number ?? 0) > before)
   })
 
   it('is not looked for where nothing was kept', async (t) => {
     const { anchor, data } = await restored(t)
     rmSync(anchor)
     await (await life(data, anchor)).end()
+    const first = lastKeptHead(anchor)?.number ?? assert.fail()
     writeFileSync(anchor, '')
     await (await life(data, anchor)).end()
+    assert.ok((lastKeptHead(anchor)?.number ?? 0) > first)
   })
 })
 

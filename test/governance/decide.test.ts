@@ -1,9 +1,8 @@
-// One decision out of many rules: what it names, who has to agree, when to come back, what makes an approval stale.
+// One decision out of many rules: what it names, who has to agree, and when to come back.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCaller } from '../../src/contract/caller.ts'
 import type { RuleMatch } from '../../src/contract/decision.ts'
-import { CedarFailed, type CedarMatch, type CompiledCedar } from '../../src/governance/cedar/cedar.ts'
 import { createRules } from '../../src/governance/create-rules.ts'
 import type { Facts } from '../../src/governance/rules.ts'
 import { lacksApprovalRule } from '../../src/resource/approval-cover.ts'
@@ -208,61 +207,6 @@ test('Production, at apply: an operation that nothing asks approval for is found
   assert.equal(lacks({}, tool()), false)
 })
 
-test('S45: only what governs this caller, tool and operation makes another policy version', () => {
-  const related = policy({ rules: [rule('require-approval', { tools: ['pay'] })] })
-  const scoped = policy({
-    name: 'scoped',
-    targets: scopedTo('agent-7'),
-    blockedTools: ['pa*'],
-    mode: 'enforce',
-    rules: [],
-  })
-  const base = setOf({ permissions: [permission()], policies: [related] })
-  const versionOf = (set: GovernanceSet, ask = {}) =>
-    createRules(set, { profile: 'local' }).decide(facts(ask)).policyVersion
-  const first = versionOf(base)
-  const unrelated: Partial<GovernanceSet>[] = [
-    { policies: [related, policy({ name: 'other', rules: [rule('deny', { tools: ['look'] })] })] },
-    { policies: [related, policy({ name: 'other', rules: [rule('deny', { operations: ['other'] })] })] },
-    { policies: [related, policy({ name: 'other', targets: scopedTo('agent-8'), rules: [rule('deny')] })] },
-    { policies: [related, policy({ name: 'other', mode: 'monitor', rules: [rule('deny')] })] },
-    { permissions: [permission(), permission({ name: 'other', tool: 'look' })] },
-    { roles: [role('new')] },
-  ]
-  for (const more of unrelated) assert.equal(versionOf({ ...base, ...more }), first, JSON.stringify(more))
-  const changed: Partial<GovernanceSet>[] = [
-    { policies: [{ ...related, version: '2-guard' }] },
-    { policies: [] },
-    { policies: [related, policy({ name: 'other', rules: [rule('allow', { when: [over] })] })] },
-    { policies: [related, policy({ name: 'counts', budgets: [budget()] })] },
-    { policies: [related, policy({ name: 'dry', transforms: [transform({ kind: 'dry_run' })] })] },
-    { policies: [related, scoped] },
-    { permissions: [permission({ version: '2-pay' })] },
-    { permissions: [permission(), permission({ name: 'more', targets: scopedTo('agent-7') })] },
-  ]
-  const seen = new Set([first])
-  for (const more of changed) {
-    const version = versionOf({ ...base, ...more })
-    assert.equal(seen.has(version), false, JSON.stringify(more))
-    seen.add(version)
-  }
-  // Not what is asked, nor who decides it now; but who has to decide what the tool itself asks for.
-  assert.equal(versionOf(base, { input: { amount: 7 }, now: 5 }), first)
-  assert.notEqual(versionOf(base, { tool: { ...tool(), approval: { quorum: 2, ttlMs: 1 } } }), first)
-})
-
-test('The version of the rules is another one whenever anything changes', () => {
-  const base = setOf({ roles: [role('a')], permissions: [permission()], policies: [policy()] })
-  const version = (set: GovernanceSet) => createRules(set, { profile: 'local' }).version
-  const others = [
-    setOf(),
-    { ...base, roles: [role('a', { version: '2' })] },
-    { ...base, permissions: [permission({ version: '2' })] },
-    { ...base, policies: [policy({ version: '2' })] },
-  ].map(version)
-  assert.equal(new Set([version(base), ...others]).size, 5)
-})
-
 test('Explain: what was one clause away, and which; what was further away is not listed', () => {
   const set = {
     permissions: [permission({ operationRules: [{ operationClass: 'delete', verdict: 'deny' }] })],
@@ -322,91 +266,4 @@ test('Targets: the actor, the agent that is spoken for, the system or the task; 
   assert.equal(hit({}, { actor: 'agent-9' }), 'deny')
   assert.equal(hit({}, { system: 'books' }), 'deny')
   assert.equal(hit({ taskId: 't-1' }), 'deny')
-})
-
-function cedarSaying(matches: (facts: Facts) => readonly CedarMatch[], readsSpend = false): CompiledCedar {
-  return {
-    readsSpend: () => readsSpend,
-    matches,
-    near: () => ({ near: [], unchecked: 0 }),
-    asks: () => false,
-  }
-}
-
-const cedarMatch: CedarMatch = {
-  policyId: 'AgentPolicy/guard',
-  policyVersion: '1-guard',
-  rule: 'cedar:1:1#0',
-  decision: 'escalate',
-  code: 'cedar-escalated',
-  reason: 'said so',
-}
-
-test('Cedar is one voice among the others; its policy says who decides', () => {
-  const set = {
-    policies: [policy({ cedar: 'text', escalateTo: 'security', rules: [rule('require-approval')] })],
-  }
-  const decision = decide(set, {}, { cedar: cedarSaying(() => [cedarMatch]) })
-  assert.deepEqual([decision.kind, decision.fields], ['escalate', ['']])
-  assert.deepEqual(decision.needs, [{ quorum: 1 }, { role: 'security', quorum: 1, escalated: true }])
-  const denied = { ...cedarMatch, decision: 'deny', code: 'cedar-denied', retryAfterMs: 5_000 } as const
-  const late = decide(set, {}, { cedar: cedarSaying(() => [denied]) })
-  assert.deepEqual(
-    [late.kind, late.retryAfterMs, late.matches[0]],
-    ['deny', 5_000, { ...cedarMatch, decision: 'deny', code: 'cedar-denied' }],
-  )
-})
-
-test('S43: rules and Cedar judge the input as it is asked for and as it would be sent', () => {
-  const set = {
-    policies: [
-      policy({
-        cedar: 'text',
-        transforms: [transform({ kind: 'clamp', field: '/amount', max: 100 })],
-        rules: [rule('require-approval', { when: [{ field: '/amount', op: 'eq', value: 100 }] })],
-      }),
-    ],
-  }
-  const asked: unknown[] = []
-  const cedar = cedarSaying(({ input }) => {
-    asked.push(input)
-    return [cedarMatch]
-  })
-  const decision = decide(set, { input: { amount: 500 } }, { cedar })
-  assert.deepEqual(asked, [{ amount: 500 }, { amount: 100 }])
-  assert.deepEqual(
-    decision.matches.map(({ code }) => code),
-    ['cedar-escalated', 'policy-approval', 'input-clamped', 'permitted'],
-  )
-})
-
-test('S42: Cedar that fails is no decision; Cedar that was not compiled makes no rules at all', () => {
-  const set = setOf({ policies: [policy({ cedar: 'text' })] })
-  const failing = cedarSaying(() => {
-    throw new CedarFailed('AgentPolicy/guard', 'cedar:1:1', 'overflow')
-  })
-  assert.throws(() => decide(set, {}, { cedar: failing }), CedarFailed)
-  assert.throws(() => createRules(set, { profile: 'local' }), /AgentPolicy guard has Cedar text\. Fix:/)
-})
-
-test('Budgets are read where Cedar reads spend, all that are counted; without any nothing was spent', () => {
-  const seen: unknown[] = []
-  const cedar = cedarSaying(({ spent }) => {
-    seen.push(spent)
-    return []
-  }, true)
-  const reading = policy({ cedar: 'text' })
-  const other = policy({ name: 'other', targets: scopedTo('x'), budgets: [budget({ per: 'tool' })] })
-  const watching = policy({ name: 'watching', mode: 'monitor', budgets: [budget()] })
-  const rules = createRules(setOf({ policies: [reading, other, watching] }), { profile: 'local', cedar })
-  assert.deepEqual(rules.reads(facts({ now: 3_600_001 })), [
-    { budget: 'other#0', subject: 'pay', from: 3_600_000, until: 7_200_000, amount: 0, max: 1_000_000 },
-  ])
-  const spent = new Map([['other#0', 5]])
-  rules.decide(facts({ spent }))
-  const without = createRules(setOf({ policies: [reading] }), { profile: 'local', cedar })
-  assert.deepEqual(without.reads(facts()), [])
-  without.decide(facts())
-  assert.deepEqual(seen, [spent, new Map()])
-  assert.deepEqual(createRules(setOf({ policies: [other] }), { profile: 'local' }).reads(facts()), [])
 })

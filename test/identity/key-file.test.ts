@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { openTokenKeys, rotateKeyFile } from '../../src/identity/key-file.ts'
+import { KeysUnwritable, openTokenKeys, rotateKeyFile } from '../../src/identity/key-file.ts'
 import { verifyOwnToken } from '../../src/identity/own-token.ts'
 import { refusalIn, START, standingClock, tokenOf } from './support.ts'
 
@@ -94,6 +94,15 @@ describe('rotation', () => {
     assert.equal(refusalIn(await verifyOwnToken(old, options)), 'unknown-key')
     assert.deepEqual(keys.rotate().dropped, [oldKid])
     assert.equal(readFileSync(path, 'utf8').includes(oldKid), false)
+  })
+
+  it('of a file that cannot be written says so, and where to change it', () => {
+    const path = join(folder, 'none', 'keys.json')
+    assert.throws(
+      () => rotateKeyFile(path, START),
+      (error) =>
+        error instanceof KeysUnwritable && /cannot be written.*Fix: change the keys/.test(error.message),
+    )
   })
 
   it('leaves only one private key in the file', () => {

@@ -126,10 +126,15 @@ describe('an anchor', () => {
 describe('an anchor that does not answer', () => {
   it('S39: does not hold the end up', async () => {
     const world = { ...newLife(), after: afterATurn }
-    const target = { name: 'the void', queue: 1, keep: () => new Promise<void>(() => {}) }
-    const anchor = createAnchor(world, createEvents(), target)
+    let asked = 0
+    const keep = () => {
+      asked++
+      return new Promise<void>(() => {})
+    }
+    const anchor = createAnchor(world, createEvents(), { name: 'the void', queue: 1, keep })
     anchor.put(head(1))
     await anchor.close()
+    assert.equal(asked, 1)
   })
 })
 

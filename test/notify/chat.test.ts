@@ -54,21 +54,16 @@ function hostile(text: string): Partial<Approval> {
   }
 }
 
+/** Who, what, why and until when. */
+function assertSaysAll(body: unknown): void {
+  const said = ['pay', 'send', 'high', 'agent-7', 'treasurer', 'the amount is above 100', '500', 'Until']
+  for (const one of said) assert.match(JSON.stringify(body), new RegExp(one))
+}
+
 describe('a Slack message', () => {
   it('says who, what, why and until when, with the link', () => {
     const body = slackBody(message({}), LINK, HINT)
-    const text = JSON.stringify(body)
-    for (const said of [
-      'pay',
-      'send',
-      'high',
-      'agent-7',
-      'treasurer',
-      'the amount is above 100',
-      '500',
-      'Until',
-    ])
-      assert.match(text, new RegExp(said))
+    assertSaysAll(body)
     const links = objects(body).filter(({ type }) => type === 'link')
     assert.deepEqual(
       links.map(({ url }) => url),
@@ -115,18 +110,7 @@ describe('a Slack message', () => {
 describe('a Teams message', () => {
   it('is a card that says the same, with one action', () => {
     const body = teamsBody(message({}), LINK, HINT)
-    const text = JSON.stringify(body)
-    for (const said of [
-      'pay',
-      'send',
-      'high',
-      'agent-7',
-      'treasurer',
-      'the amount is above 100',
-      '500',
-      'Until',
-    ])
-      assert.match(text, new RegExp(said))
+    assertSaysAll(body)
     const actions = objects(body).filter(({ type }) => String(type).startsWith('Action.'))
     assert.deepEqual(
       actions.map(({ type, url }) => [type, url]),

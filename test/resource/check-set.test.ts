@@ -9,7 +9,7 @@ import { formatProblem, readManifests } from '../../src/resource/manifest.ts'
 import { type AppliedResource, planApply } from '../../src/resource/plan-apply.ts'
 import type { ResourceFinding } from '../../src/resource/problem.ts'
 import { document, planOf, told } from './governance-support.ts'
-import { LOCAL, PRODUCTION } from './support.ts'
+import { LOCAL, PRODUCTION, rowsOf } from './support.ts'
 
 const TOOL = document(
   'Tool',
@@ -20,15 +20,7 @@ const set = (...documents: string[]) => documents.join('---\n')
 
 /** What a store would hold after applying it. */
 function kept(text: string): AppliedResource[] {
-  const { changes, namespace } = planOf(text)
-  return changes.map(({ kind, name, version, put }, index) => ({
-    namespace,
-    kind,
-    name,
-    version,
-    resourceVersion: index + 1,
-    ...put,
-  }))
+  return rowsOf(planOf(text))
 }
 
 test('a role that does not exist is an error wherever it is named, unless it comes along or is there', () => {

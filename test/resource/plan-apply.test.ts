@@ -9,7 +9,7 @@ import {
   planApply,
 } from '../../src/resource/plan-apply.ts'
 import type { ResourceChange, ResourceRow } from '../../src/store/store.ts'
-import { LOCAL, PRODUCTION } from './support.ts'
+import { LOCAL, PRODUCTION, rowsOf } from './support.ts'
 
 const TOOL = `apiVersion: writ.dev/v1
 kind: Tool
@@ -34,16 +34,9 @@ function plan(
 
 /** What the store would hold after applying `text`. */
 function applied(text: string, options: PlanApplyOptions = LOCAL): AppliedResource[] {
-  const { changes, namespace, problems } = plan(text, [], options)
-  assert.deepEqual(problems.filter((problem) => problem.severity === 'error').map(formatProblem), [])
-  return changes.map(({ kind, name, version, put }, index) => ({
-    namespace,
-    kind,
-    name,
-    version,
-    resourceVersion: index + 1,
-    ...put,
-  }))
+  const made = plan(text, [], options)
+  assert.deepEqual(made.problems.filter((problem) => problem.severity === 'error').map(formatProblem), [])
+  return rowsOf(made)
 }
 
 function errors(result: ApplyPlan): string[] {

@@ -1,6 +1,7 @@
 // What the tests of manifests share: short ways to a document, a resolution and a plan.
 import assert from 'node:assert/strict'
 import { formatProblem, isOfKind, type ManifestDocument, readManifests } from '../../src/resource/manifest.ts'
+import type { AppliedResource, ApplyPlan } from '../../src/resource/plan-apply.ts'
 import { formatPath } from '../../src/resource/problem.ts'
 import { type ResolveOptions, resolveTool, type ToolResolution } from '../../src/resource/resolve-tool.ts'
 import type { ResolvedOperation, ResolvedTool } from '../../src/resource/resolved-tool.ts'
@@ -87,4 +88,16 @@ export function documentOf(text: string): ManifestDocument<ToolManifest> {
   const [document] = documents
   assert.ok(isOfKind(document, 'Tool'))
   return document
+}
+
+/** What a store would hold after a plan was applied to nothing. */
+export function rowsOf({ changes, namespace }: ApplyPlan): AppliedResource[] {
+  return changes.map(({ kind, name, version, put }, index) => ({
+    namespace,
+    kind,
+    name,
+    version,
+    resourceVersion: index + 1,
+    ...put,
+  }))
 }

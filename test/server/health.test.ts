@@ -149,6 +149,7 @@ test('a drain of a server without requests ends at once, also twice', async (t) 
   t.after(() => h.close())
   await h.server.drain()
   await h.server.drain()
+  await assert.rejects(fetch(`${h.url}/healthz`))
 })
 
 test('close ends what is left', async (t) => {

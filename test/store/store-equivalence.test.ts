@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { ENTRY_STATES } from '../../src/contract/entry.ts'
 import { SAGA_STATES } from '../../src/contract/saga.ts'
 import { createMemoryData } from '../../src/store/memory/memory-data.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -18,8 +17,8 @@ import {
   TIMER_KINDS,
   type TimerChange,
 } from '../../src/store/store.ts'
+import { firstStates, paths } from './entry-states.ts'
 import {
-  KEPT_STATES,
   makeCheckpoint,
   makeEndedCall,
   makeEntry,
@@ -27,7 +26,6 @@ import {
   makeSaga,
   newLife,
   OUTCOME,
-  pathTo,
   SCOPE,
 } from './fixture.ts'
 import { governedRows, governedWrite, stopChange } from './governed-write.ts'
@@ -35,17 +33,6 @@ import { governedRows, governedWrite, stopChange } from './governed-write.ts'
 const world = { ...newLife(), clock: { now: () => 5_000, monotonic: () => 0 } }
 const epochs = ['first', 'second']
 const ids = Array.from({ length: 4 }, () => world.id())
-const states = fc.constantFrom(...ENTRY_STATES)
-/** Mostly those that an entry can begin in: refused inserts alone would leave both stores empty. */
-const firstStates = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('intended' as const, 'awaiting-approval' as const) },
-  { weight: 1, arbitrary: states },
-)
-/** Also along several legal moves, so that every state is reached. */
-const paths = fc.oneof(
-  fc.array(states, { maxLength: 2 }),
-  fc.constantFrom(...KEPT_STATES).map((state) => pathTo(state)),
-)
 const key = fc.constantFrom('k1', 'k2', 'k3')
 const time = fc.integer({ min: 1, max: 6 })
 const NARROWED = { payload: { inline: { to: 'b@example.com' } }, hash: 'cc' }

@@ -51,17 +51,7 @@ export async function listenHttp(
     respond(complete, response)
   })
   configure(server)
-  const sockets = track(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    bytes: sockets.bytes,
-    connections: sockets.count,
-    arrived: arrivals.wait,
-    close: () => shut(server, sockets),
-  }
+  return listening(server, received, arrivals.wait)
 }
 
 /** A server that answers a complete request with whatever it likes, or with nothing. */
@@ -94,6 +84,10 @@ export async function listenRaw(
       respond(socket, request, received.length)
     })
   })
+  return listening(server, received, arrivals.wait)
+}
+
+async function listening(server: TcpServer, received: Received[], arrived: Peer['arrived']): Promise<Peer> {
   const sockets = track(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -102,7 +96,7 @@ export async function listenRaw(
     received,
     bytes: sockets.bytes,
     connections: sockets.count,
-    arrived: arrivals.wait,
+    arrived,
     close: () => shut(server, sockets),
   }
 }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { builtTypes } from '../../src/transport/registry.ts'
+import { transportCases } from './case/transport-cases.ts'
 import { cliUnderTest } from './cli-bench.ts'
 import { grpcUnderTest } from './grpc-bench.ts'
 import { externalUnderTest, httpUnderTest, webhookUnderTest } from './http-bench.ts'
 import { mcpHttpUnderTest, mcpStdioUnderTest } from './mcp-bench.ts'
 import { nativeUnderTest } from './native-bench.ts'
-import { pause, type TransportUnderTest, transportCases } from './transport-contract.ts'
+import { pause, type TransportUnderTest } from './transport-contract.ts'
 
 const implementations: readonly TransportUnderTest[] = [
   nativeUnderTest,

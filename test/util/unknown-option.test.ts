@@ -10,9 +10,9 @@ interface Options {
 const KNOWN = { store: true, effectDefault: true } as const
 
 test('known options pass, also none and one that is undefined', () => {
-  refuseUnknownOptions<Options>('createRuntime', {}, KNOWN)
-  refuseUnknownOptions<Options>('createRuntime', { store: 'x' }, KNOWN)
-  refuseUnknownOptions('createRuntime', { store: undefined } as unknown as Options, KNOWN)
+  for (const options of [{}, { store: 'x' }, { store: undefined }]) {
+    assert.doesNotThrow(() => refuseUnknownOptions('createRuntime', options as Options, KNOWN))
+  }
 })
 
 test('a slip is refused with the name that was meant, every one of them', () => {

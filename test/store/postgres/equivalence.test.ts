@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import fc from 'fast-check'
-import { ENTRY_STATES, type Entry } from '../../../src/contract/entry.ts'
+import type { Entry } from '../../../src/contract/entry.ts'
 import { SAGA_STATES } from '../../../src/contract/saga.ts'
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { createPostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import type { LedgerWrite, Store } from '../../../src/store/store.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
-import { KEPT_STATES, makeEndedCall, makeEntry, makeEvidence, newLife, OUTCOME, pathTo } from '../fixture.ts'
+import { firstStates, paths } from '../entry-states.ts'
+import { makeEndedCall, makeEntry, makeEvidence, newLife, OUTCOME } from '../fixture.ts'
 import { governedRows, governedWrite, stopChange } from '../governed-write.ts'
 
 let server: PostgresServer
@@ -22,17 +23,6 @@ after(() => server.stop())
 
 const KEYS = ['k1', 'k2', 'k3']
 const NUMBERS = [1, 2, 3, 4]
-const states = fc.constantFrom(...ENTRY_STATES)
-/** Mostly those that an entry can begin in: refused inserts alone would leave both stores empty. */
-const firstStates = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('intended' as const, 'awaiting-approval' as const) },
-  { weight: 1, arbitrary: states },
-)
-/** Also along several legal moves, so that every state is reached. */
-const paths = fc.oneof(
-  fc.array(states, { maxLength: 2 }),
-  fc.constantFrom(...KEPT_STATES).map((state) => pathTo(state)),
-)
 const key = fc.constantFrom(...KEYS)
 const number = fc.constantFrom(...NUMBERS)
 const time = fc.integer({ min: 1, max: 6 })

@@ -91,4 +91,7 @@ it('several stores of one process may open a new file at the same time', async (
   const path = join(temporaryFolder(t), 'writ.db')
   const stores = await Promise.all(Array.from({ length: 4 }, () => open(path)))
   await Promise.all(stores.map((store) => store.close()))
+  const store = await open(path)
+  assert.equal((await store.evidence.epochs()).length, 5)
+  await store.close()
 })

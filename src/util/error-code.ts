@@ -1,0 +1,5 @@
+// The code of an error of the system, such as ENOENT.
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
