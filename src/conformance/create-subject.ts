@@ -153,6 +153,7 @@ const EVENT_NAMES = Object.keys({
   'attempt:failed': true,
   'entry:unknown': true,
   'tool:crashed': true,
+  'secret:failed': true,
   'call:faulted': true,
   'recovery:ended': true,
   'tool:applied': true,

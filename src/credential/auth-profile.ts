@@ -17,7 +17,7 @@ export type AuthHeaders =
       /** To be taken out of everything that comes back. */
       readonly secrets: readonly string[]
       /** A token has to be had first; it makes the header. */
-      readonly exchange?: Omit<TokenRequest, 'secret'>
+      readonly exchange?: Omit<TokenRequest, 'secret' | 'reach'>
     }
   | { readonly ok: false; readonly why: string }
 
@@ -68,7 +68,8 @@ function basic(ref: SecretRef, material: SecretMaterial): AuthHeaders {
   return {
     ok: true,
     headers: [['authorization', `Basic ${encoded}`]],
-    secrets: [text, text.slice(0, colon), text.slice(colon + 1)],
+    // What it was sent as counts as a value of its own: a tool may encode that once more.
+    secrets: [text, text.slice(0, colon), text.slice(colon + 1), encoded],
   }
 }
 

@@ -1,12 +1,13 @@
 // Makes what a send presents out of what its tool declares: secrets are read anew for each, and known to nobody after it.
-import type { Egress } from '../egress/egress.ts'
 import { readSecretRef } from '../resource/secret-ref.ts'
 import type { Abort } from '../util/abort.ts'
+import { errorPlace } from '../util/error-place.ts'
 import type { World } from '../util/world.ts'
 import { authHeaders } from './auth-profile.ts'
 import {
   type CredentialNeed,
   type Credentials,
+  type CredentialTrouble,
   type NotPresented,
   type Presented,
   type PresentResult,
@@ -14,17 +15,24 @@ import {
   type SecretProvider,
   type SecretRef,
   SecretUnavailable,
+  type ShownBefore,
 } from './credential.ts'
+import { MasterKeyUnavailable } from './master-key.ts'
 import { createAccessTokens, type TokenRequest } from './oauth.ts'
 import { createRecentRedactors } from './recent-redactors.ts'
 import { secretValue } from './secret-value.ts'
+import type { ShownNotes } from './shown-note.ts'
+import { createTellTrouble } from './tell-trouble.ts'
 
 export interface CredentialsOptions {
-  readonly world: Pick<World, 'clock' | 'after'>
-  /** For token endpoints. */
-  readonly egress: Pick<Egress, 'send'>
+  /** Its network is for token endpoints. */
+  readonly world: Pick<World, 'clock' | 'after' | 'network'>
   /** In the order in which they are asked. */
   readonly providers: readonly SecretProvider[]
+  /** Absent: what was shown is forgotten with the process. */
+  readonly notes?: ShownNotes
+  /** Hears what callers are not told. @default nobody */
+  readonly onTrouble?: (trouble: CredentialTrouble) => void
 }
 
 /** A provider that takes longer is away. */
@@ -45,14 +53,22 @@ interface Found {
   readonly material: SecretMaterial
 }
 
-export function createCredentials({ world, egress, providers }: CredentialsOptions): Credentials {
-  const tokens = createAccessTokens({ world, egress })
+export function createCredentials(options: CredentialsOptions): Credentials {
+  const { world, providers, notes, onTrouble = () => {} } = options
+  const tokens = createAccessTokens(world)
   const redactors = createRecentRedactors()
+  const tell = createTellTrouble(world, onTrouble)
 
   async function read(ref: SecretRef): Promise<SecretMaterial | undefined> {
     for (const provider of providers) {
-      const material = await provider.read(ref)
-      if (material !== undefined) return material
+      try {
+        const material = await provider.read(ref)
+        if (material !== undefined) return material
+      } catch (error) {
+        const why = error instanceof SecretUnavailable ? error.detail : errorPlace(error)
+        tell({ namespace: ref.namespace, name: ref.name, provider: provider.name, why })
+        throw error
+      }
     }
     return undefined
   }
@@ -85,8 +101,9 @@ export function createCredentials({ world, egress, providers }: CredentialsOptio
       // Whether another namespace has it is not for this one to know.
       if (foreign) throw outOfScope(text, ref, need.namespace)
       // Only this error promises to name no value.
-      const why = error instanceof SecretUnavailable ? error.message : 'its provider failed'
-      throw new Refused(unavailable(text, why))
+      if (!(error instanceof SecretUnavailable)) throw new Refused(unavailable(text, 'its provider failed'))
+      if (error.lasting) throw missing(text, `cannot be read: ${error.message}`)
+      throw new Refused(unavailable(text, error.message))
     }
     if (foreign && material?.sharedWith?.includes(need.namespace) !== true)
       throw outOfScope(text, ref, need.namespace)
@@ -94,8 +111,24 @@ export function createCredentials({ world, egress, providers }: CredentialsOptio
     return { ref, material }
   }
 
-  async function make(need: CredentialNeed, abort: Abort): Promise<Presented> {
-    const { auth, env = [] } = need
+  /** Nobody may hear what comes back while it is not known what to take out of it. */
+  async function shownBefore(before: ShownBefore | undefined): Promise<readonly string[]> {
+    if (before === undefined || notes === undefined) return []
+    try {
+      return await notes.read(before.note, before)
+    } catch (error) {
+      if (!(error instanceof MasterKeyUnavailable)) throw error
+      tell({ namespace: before.namespace, name: 'master key', provider: 'store', why: error.message })
+      throw new Refused({
+        failure: 'secret-missing',
+        message: 'what was shown to the tool before cannot be opened for now: the master key cannot be read',
+        transient: true,
+      })
+    }
+  }
+
+  async function make(need: CredentialNeed, abort: Abort, before?: ShownBefore): Promise<Presented> {
+    const { auth, env = [], reach = 'public' } = need
     const names = [...(auth === undefined ? [] : [auth.secretRef]), ...env.map((one) => one.secretRef)]
     const found = new Map<string, Found>()
     await Promise.all(
@@ -129,37 +162,43 @@ export function createCredentials({ world, egress, providers }: CredentialsOptio
       if (made.exchange === undefined) headers = made.headers
       else {
         const secret = `${ref.namespace}/${ref.name} ${material.version}`
-        const request: TokenRequest = { ...made.exchange, secret }
+        const request: TokenRequest = { ...made.exchange, secret, reach }
         const late: NotPresented = {
           failure: 'token-exchange-failed',
           message: 'the token endpoint did not answer in time',
           transient: true,
         }
         const result = await bounded(tokens.get(request), abort, late)
-        if (!result.ok) throw new Refused(result.refusal)
+        if (!result.ok) {
+          const { namespace, name } = ref
+          tell({ namespace, name, provider: 'token endpoint', why: result.why })
+          throw new Refused(result.refusal)
+        }
         token = { request, text: result.token }
         headers = [['authorization', `Bearer ${result.token}`]]
         secrets.push(result.token)
       }
       secrets.push(...made.secrets)
     }
+    const earlier = await shownBefore(before)
     return {
       headers,
       env: variables,
       version: [...found.values()].map(({ material }) => material.version).join(' '),
-      redactor: redactors.get(JSON.stringify([need.namespace, ...names]), secrets),
+      redactor: redactors.get(JSON.stringify([need.namespace, ...names]), [...secrets, ...earlier]),
       rejected() {
         if (token === undefined) return false
         tokens.evict(token.request, token.text)
         return true
       },
+      ...(notes === undefined ? {} : { note: (of) => notes.write(secrets, of) }),
     }
   }
 
   return {
-    async present(need, abort): Promise<PresentResult> {
+    async present(need, abort, before): Promise<PresentResult> {
       try {
-        return { ok: true, presented: await make(need, abort) }
+        return { ok: true, presented: await make(need, abort, before) }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         return { ok: false, refusal: error.refusal }

@@ -4,7 +4,9 @@
 import type { FailureId } from '../contract/failures.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Abort } from '../util/abort.ts'
+import type { Reach } from '../util/address-class.ts'
 import type { Json } from '../util/json.ts'
+import type { ShownOf } from './shown-note.ts'
 
 /** `[namespace/]name[:key]`, read. */
 export interface SecretRef {
@@ -30,9 +32,35 @@ export interface SecretProvider {
   close?(): Promise<void>
 }
 
-/** The provider could not be asked. `message` names no value; safe to try again. */
+export interface UnavailableOptions {
+  /** For the operator alone: addresses and paths. No value either. */
+  readonly detail?: string
+  /** It stays so until somebody mends it: a second try does not help. */
+  readonly lasting?: boolean
+}
+
+/** The provider could not be asked. `message` is for callers: it names no value, no address and no path. */
 export class SecretUnavailable extends Error {
   override readonly name = 'SecretUnavailable'
+  readonly detail: string
+  readonly lasting: boolean
+
+  constructor(message: string, { detail = message, lasting = false }: UnavailableOptions = {}) {
+    super(message)
+    this.detail = detail
+    this.lasting = lasting
+  }
+}
+
+/** What the operator is told where a secret or a token could not be had. */
+export interface CredentialTrouble {
+  readonly namespace: string
+  /** Of the secret. */
+  readonly name: string
+  /** Who was asked: a provider, or `token endpoint`. */
+  readonly provider: string
+  /** With the address that was asked, and never with a value. */
+  readonly why: string
 }
 
 /** Takes the values of secrets, in every form they may come back in, out of whatever it is given. */
@@ -57,10 +85,20 @@ export interface Presented {
   readonly redactor: Redactor
   /** The tool did not take it (401): forgets what was cached for it. True where a second try may get on. */
   rejected(): boolean
+  /** Sealed, to be kept with work that the tool takes on; undefined, or absent, where nothing can be sealed. */
+  note?(of: ShownOf): Promise<string | undefined>
+}
+
+/** What was shown when the tool took its work on: still taken out of what it says about it. */
+export interface ShownBefore extends ShownOf {
+  readonly note: string
 }
 
 export interface NotPresented {
-  readonly failure: Extract<FailureId, 'secret-missing' | 'secret-out-of-scope' | 'token-exchange-failed'>
+  readonly failure: Extract<
+    FailureId,
+    'secret-missing' | 'secret-out-of-scope' | 'token-exchange-failed' | 'egress-denied'
+  >
   readonly message: string
   readonly details?: { readonly [name: string]: Json }
   /** A token endpoint or a provider that is away for now. */
@@ -77,11 +115,13 @@ export interface CredentialNeed {
   readonly auth?: ResolvedTool['auth']
   /** Name of a variable, and the secret it is filled from. */
   readonly env?: readonly { readonly name: string; readonly secretRef: string; readonly key?: string }[]
+  /** How far in a token endpoint may lie: as far as what declares it. @default 'public' */
+  readonly reach?: Reach
 }
 
 export interface Credentials {
   /** Never throws for anything a provider can do. Ends soon after the abort. */
-  present(need: CredentialNeed, abort: Abort): Promise<PresentResult>
+  present(need: CredentialNeed, abort: Abort, before?: ShownBefore): Promise<PresentResult>
   /** What `Presented.version` would be, without a token being asked for; undefined where nothing would be presented. */
   version(need: CredentialNeed, abort: Abort): Promise<string | undefined>
   /** The values of one secret, for those who need more than a header: registries, OAuth clients, mounts. */

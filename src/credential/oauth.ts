@@ -1,6 +1,7 @@
 // Access tokens of OAuth 2 by client credentials (RFC 6749, section 4.4): asked for once, kept until shortly before they end.
-import type { Egress, EgressReply } from '../egress/egress.ts'
+import { createEgress, type EgressReply } from '../egress/egress.ts'
 import { EgressFailed } from '../egress/egress-failed.ts'
+import type { Reach } from '../util/address-class.ts'
 import { isJsonObject, type Json } from '../util/json.ts'
 import { parseStrictJson } from '../util/strict-json.ts'
 import type { World } from '../util/world.ts'
@@ -14,11 +15,14 @@ export interface TokenRequest {
   readonly scopes: readonly string[]
   /** Which secret it is, and which version of it. */
   readonly secret: string
+  /** How far in the endpoint may lie. A token that was had with one reach is not given to those with another. */
+  readonly reach: Reach
 }
 
 export type TokenResult =
   | { readonly ok: true; readonly token: string }
-  | { readonly ok: false; readonly refusal: NotPresented }
+  /** `why` is for the operator: it names the endpoint. */
+  | { readonly ok: false; readonly refusal: NotPresented; readonly why: string }
 
 export interface AccessTokens {
   /** The kept one, or a new one; whoever asks while one is on its way gets that one. */
@@ -46,25 +50,22 @@ const MOST_KEPT = 1_000
 /** How the client shows itself: HTTP basic is what every server has to take, the body what some take only. */
 type ClientAuth = 'basic' | 'body'
 
-export function createAccessTokens({
-  world,
-  egress,
-}: {
-  readonly world: Pick<World, 'clock'>
-  readonly egress: Pick<Egress, 'send'>
-}): AccessTokens {
+export function createAccessTokens(world: Pick<World, 'clock' | 'after' | 'network'>): AccessTokens {
   const kept = new Map<string, Kept>()
   const asking = new Map<string, Promise<TokenResult>>()
   const takesBody = new Set<string>()
 
   async function exchange(request: TokenRequest, key: string): Promise<TokenResult> {
     const first: ClientAuth = takesBody.has(request.tokenURL) ? 'body' : 'basic'
-    let said = await ask(request, first, egress)
+    let said = await ask(request, first, world)
     if (said.kind === 'refused' && said.error === 'invalid_client' && first === 'basic') {
-      said = await ask(request, 'body', egress)
+      said = await ask(request, 'body', world)
       if (said.kind === 'token') keepBounded(takesBody, request.tokenURL)
     }
-    if (said.kind === 'refused') return { ok: false, refusal: said.refusal }
+    if (said.kind === 'refused') {
+      const where = URL.parse(request.tokenURL)?.origin ?? 'no address'
+      return { ok: false, refusal: said.refusal, why: `${where}: ${said.refusal.message}` }
+    }
     const life = lifeOf(said.expiresIn) * 1000 - EARLY_MS
     if (life > 0) {
       kept.delete(key)
@@ -95,8 +96,8 @@ export function createAccessTokens({
   }
 }
 
-function keyOf({ tokenURL, clientId, scopes, secret }: TokenRequest): string {
-  return JSON.stringify([tokenURL, clientId, scopes.toSorted(), secret])
+function keyOf({ tokenURL, clientId, scopes, secret, reach }: TokenRequest): string {
+  return JSON.stringify([tokenURL, clientId, scopes.toSorted(), secret, reach])
 }
 
 function keepBounded(set: Set<string>, value: string): void {
@@ -125,8 +126,12 @@ type Said =
   | { readonly kind: 'token'; readonly token: string; readonly expiresIn: Json | undefined }
   | { readonly kind: 'refused'; readonly refusal: NotPresented; readonly error?: string }
 
-async function ask(request: TokenRequest, auth: ClientAuth, egress: Pick<Egress, 'send'>): Promise<Said> {
-  const { clientId, clientSecret, scopes, tokenURL } = request
+async function ask(
+  request: TokenRequest,
+  auth: ClientAuth,
+  world: Pick<World, 'after' | 'network'>,
+): Promise<Said> {
+  const { clientId, clientSecret, scopes, tokenURL, reach } = request
   const body = new URLSearchParams({ grant_type: 'client_credentials' })
   if (scopes.length > 0) body.set('scope', scopes.join(' '))
   const headers: Record<string, string> = {
@@ -141,7 +146,7 @@ async function ask(request: TokenRequest, auth: ClientAuth, egress: Pick<Egress,
     body.set('client_secret', clientSecret)
   }
   try {
-    const reply = await egress.send({
+    const reply = await createEgress({ world, reach }).send({
       url: tokenURL,
       method: 'POST',
       headers,
@@ -149,11 +154,12 @@ async function ask(request: TokenRequest, auth: ClientAuth, egress: Pick<Egress,
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
     })
-    return read(reply, tokenURL)
+    return read(reply)
   } catch (error) {
     if (!(error instanceof EgressFailed)) throw error
+    if (error.reason === 'refused') return denied(error.why)
     const transient = error.reason === 'timeout' || error.reason === 'unreachable'
-    return refused(`the token endpoint could not be asked: ${error.message}`, transient)
+    return refused(`the token endpoint could not be asked: ${error.why}`, transient)
   }
 }
 
@@ -162,9 +168,12 @@ function formEncoded(text: string): string {
   return new URLSearchParams({ a: text }).toString().slice(2)
 }
 
-/** What the endpoint wrote is never repeated, its error code aside: it may hold what it was sent. */
-function read({ status, body }: EgressReply, tokenURL: string): Said {
-  const where = URL.parse(tokenURL)?.origin ?? 'the token endpoint'
+/**
+ * What the endpoint wrote is never repeated, its error code aside: it may hold what it was sent. Where it is goes to the
+ * operator alone.
+ */
+function read({ status, body }: EgressReply): Said {
+  const where = 'the token endpoint'
   const parsed = parseStrictJson(body)
   const said = parsed.ok && isJsonObject(parsed.value) ? parsed.value : undefined
   if (status !== 200) {
@@ -182,6 +191,13 @@ function read({ status, body }: EgressReply, tokenURL: string): Said {
   const flaw = headerFlaw(token)
   if (flaw !== undefined) return refused(`${where} gave a token that ${flaw}`)
   return { kind: 'token', token, expiresIn }
+}
+
+/** The same guard as for the tool itself, so the same row. */
+function denied(why: string): Said {
+  const message = `the token endpoint is out of reach for the tool: ${why}`
+  const details = { path: 'spec.auth.tokenURL' }
+  return { kind: 'refused', refusal: { failure: 'egress-denied', message, details, transient: false } }
 }
 
 function refused(

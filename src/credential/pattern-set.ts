@@ -9,6 +9,17 @@ export interface PatternSet {
   readonly longest: number
   /** Where patterns are, overlapping ones as one, in order. `open` is how much of the end may be the start of one. */
   find(text: string): { readonly spans: readonly Span[]; readonly open: number }
+  /** Whether a pattern may begin with this character. */
+  begins(code: number): boolean
+  /** The same as `find` for a text that comes one character at a time. */
+  scan(): PatternScan
+}
+
+export interface PatternScan {
+  /** Length of the longest pattern that ends with this character, 0 for none. */
+  next(code: number): number
+  /** How much of what came so far may be the start of a pattern. */
+  open(): number
 }
 
 const ROOT = 0
@@ -31,8 +42,22 @@ export function createPatternSet(patterns: Iterable<string>): PatternSet {
   const { depth, ends, fallback } = states
   const begins = pairsOf(all)
   const first = new Map<number, number>()
+  // The states of most texts' characters, without a look at the map.
+  const plain = new Int32Array(0x80)
   for (let at = states.child[ROOT] ?? NONE; at !== NONE; at = states.next[at] ?? NONE) {
-    first.set(states.code[at] ?? 0, at)
+    const code = states.code[at] ?? 0
+    first.set(code, at)
+    if (code < plain.length) plain[code] = at
+  }
+  const firstOf = (code: number) => (code < plain.length ? plain[code] : first.get(code)) ?? ROOT
+
+  /** From a state by a character, ROOT where nothing that came before counts any more. */
+  function step(from: number, code: number): number {
+    for (let state = from; state !== ROOT; state = fallback[state] ?? ROOT) {
+      const to = childOf(states, state, code)
+      if (to !== ROOT) return to
+    }
+    return ROOT
   }
 
   return {
@@ -45,21 +70,31 @@ export function createPatternSet(patterns: Iterable<string>): PatternSet {
       let state = ROOT
       for (let index = 0; index <= last; index++) {
         const code = text.charCodeAt(index)
-        let to: number = ROOT
-        while (state !== ROOT && to === ROOT) {
-          to = childOf(states, state, code)
-          if (to === ROOT) state = fallback[state] ?? ROOT
-        }
+        let to = step(state, code)
         if (to === ROOT) {
+          state = ROOT
           // Most of a text begins no pattern: two characters say so, without a look at the states.
           if (index < last && begins[pairOf(code, text.charCodeAt(index + 1))] === 0) continue
-          to = first.get(code) ?? ROOT
+          to = firstOf(code)
         }
         state = to
         const length = ends[state] ?? 0
         if (length > 0) add(spans, index + 1 - length, index + 1)
       }
       return { spans, open: depth[state] ?? 0 }
+    },
+
+    begins: (code) => firstOf(code) !== ROOT,
+
+    scan() {
+      let state = ROOT
+      return {
+        next(code) {
+          state = step(state, code) || firstOf(code)
+          return ends[state] ?? 0
+        },
+        open: () => depth[state] ?? 0,
+      }
     },
   }
 }

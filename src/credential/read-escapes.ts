@@ -6,7 +6,7 @@ export interface Unescaped {
   at(index: number): number
 }
 
-const ESCAPE =
+export const ESCAPE =
   /%[0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|["'\\/bfnrt])|&(?:#[xX][0-9a-fA-F]{1,6}|#[0-9]{1,7}|amp|lt|gt|quot|apos);/g
 /** What may become one when more of the text comes; after a backslash only where that is none of another escape. */
 const BEGUN = /%[0-9a-fA-F]?$|&[#0-9a-zA-Z]{0,8}$/
@@ -65,7 +65,7 @@ export function begunEscape(text: string): number {
   return backslashes % 2 === 1 ? after + 1 : 0
 }
 
-function meaningOf(sequence: string): string {
+export function meaningOf(sequence: string): string {
   const kind = sequence[0]
   if (kind === '%') return String.fromCharCode(Number.parseInt(sequence.slice(1), 16))
   if (kind === '\\') {

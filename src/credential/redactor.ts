@@ -3,6 +3,7 @@ import { isJsonObject, type Json } from '../util/json.ts'
 import type { Redactor } from './credential.ts'
 import { createPatternSet, type PatternSet, type Span } from './pattern-set.ts'
 import { begunEscape, readEscapes, type Unescaped } from './read-escapes.ts'
+import { createRedactStream } from './redact-stream.ts'
 import { formsOf, keyLinesOf } from './secret-form.ts'
 
 export const REDACTED = '[redacted]'
@@ -32,7 +33,7 @@ export function createRedactor(values: Iterable<string>): Redactor {
     empty: false,
     text,
     json: <T extends Json>(value: T): T => redactJson(value, text, forms.some(isNumeric)) as T,
-    stream: () => createStream(patterns),
+    stream: () => createRedactStream(patterns, LEVELS, REDACTED),
   }
 }
 
@@ -173,28 +174,4 @@ function unlike(entries: ReadonlyMap<string, Json>, counts: Map<string, number>,
     counts.set(name, count + 1)
   }
   return key
-}
-
-/** Gives out all but the end that may be the start of a secret. */
-function createStream(patterns: PatternSet) {
-  let kept = ''
-  return {
-    push(part: string): string {
-      kept += part
-      const { spans, open } = look(kept, patterns, true)
-      // What was found must not be cut: the rest of it alone would not be found again.
-      const cut = spans.reduce((at, [start, end]) => (start < at && at < end ? start : at), open)
-      const clean = without(
-        kept.slice(0, cut),
-        spans.filter(([, end]) => end <= cut),
-      )
-      kept = kept.slice(cut)
-      return clean
-    },
-    end(): string {
-      const clean = without(kept, look(kept, patterns).spans)
-      kept = ''
-      return clean
-    },
-  }
 }

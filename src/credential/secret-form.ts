@@ -1,6 +1,7 @@
 // The forms in which the value of a secret may come back: as it is, as base64 within anything, as hex.
 //
-// Escapes are not among them: a text is read for those before it is searched.
+// Escapes are not among them: a text is read for those before it is searched. Only inside of base64 nobody reads them, so
+// there the usual spellings are forms of their own.
 import { readEscapes } from './read-escapes.ts'
 
 /**
@@ -21,7 +22,26 @@ export function formsOf(value: string): readonly string[] {
     forms.add(unescaped).add(unescaped.replaceAll(' ', '+')).add(hex).add(hex.toUpperCase())
     for (const form of base64Forms(bytes)) forms.add(form)
   }
+  for (const spelling of spellingsOf(value))
+    for (const form of base64Forms(Buffer.from(spelling))) forms.add(form)
   return [...forms].filter(({ length }) => length >= SHORTEST_FORM)
+}
+
+/** Of something longer, such as a file of keys, each spelling would make the search as large again. */
+const LONGEST_SPELLED = 4_096
+
+/** As it stands in addresses, forms and JSON, where that is not as it is. A client of OAuth 2 shows itself like that. */
+function spellingsOf(value: string): ReadonlySet<string> {
+  if (value.length > LONGEST_SPELLED) return new Set()
+  const encoded = encodeURIComponent(value.toWellFormed())
+  const spellings = new Set([
+    encoded,
+    encoded.replaceAll('%2F', '/'),
+    new URLSearchParams({ a: value }).toString().slice(2),
+    JSON.stringify(value).slice(1, -1),
+  ])
+  spellings.delete(value)
+  return spellings
 }
 
 /** Of a private key and its like, in which each line is a secret: programs indent them, number them, or show one alone. */

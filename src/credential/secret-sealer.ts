@@ -40,6 +40,13 @@ export interface SecretSealer {
 /** Changed, moved, or sealed with a key that is not here. `message` says how to mend it. */
 export class SealBroken extends Error {
   override readonly name = 'SealBroken'
+  /** Its master key is not here: it may be put back. Otherwise the secret itself is damaged, and stays so. */
+  readonly keyMissing: boolean
+
+  constructor(message: string, { keyMissing = false }: { readonly keyMissing?: boolean } = {}) {
+    super(message)
+    this.keyMissing = keyMissing
+  }
 }
 
 /** `keys` absent: nothing can be sealed or opened, and `why` says what to do about it. */
@@ -55,6 +62,7 @@ export function createSecretSealer(
     if (master === undefined)
       throw new SealBroken(
         `secret ${named(kept)} is sealed with the master key ${key_id}, which is not in ${ring.where}. Fix: put that key back as a further line, or apply the secret anew with all its values`,
+        { keyMissing: true },
       )
     const dataKey = unseal(master.wrapping, keyBinding(kept, key_id), data_key)
     if (dataKey === undefined) throw broken(kept, 'its data key was changed')

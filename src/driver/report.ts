@@ -82,7 +82,7 @@ export function createReports(
     const operation = tool.operations[entry.operation]
     if (transport?.receive === undefined || operation === undefined) return undefined
     const send = sendAbout(entry, tool, operation, operation.timeoutMs, kit.stopping, kit.world)
-    return transport.receive(body, { ...send, callId, requestId })
+    return transport.receive(body, { ...send, callId, requestId }, entry.outcome?.handle)
   }
 }
 

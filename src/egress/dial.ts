@@ -60,16 +60,18 @@ export interface Dial {
   readonly timeoutMs?: number
   /** Gives up at once. */
   readonly abort?: Abort
+  /** What a name stands for. @default as the system says */
+  readonly resolve?: Resolve | undefined
 }
 
 /** Connected, and for TLS verified. Rejects with `EgressFailed`; `refused` where the guard said no. */
 export function dial(world: Pick<World, 'after'>, to: Dial): Promise<Socket | TLSSocket> {
-  const { host, port, reach, tls, timeoutMs = 10_000, abort } = to
+  const { host, port, reach, tls, timeoutMs = 10_000, abort, resolve: resolver } = to
   const where = `${host}:${port}`
   const literal = blockedLiteral(host, reach)
   if (literal !== undefined) return Promise.reject(new EgressFailed('refused', where, literal))
   const bare = host.startsWith('[') ? host.slice(1, -1) : host
-  const common = { host: bare, port, lookup: guardedLookup(reach) }
+  const common = { host: bare, port, lookup: guardedLookup(reach, resolver) }
   return new Promise((resolve, reject) => {
     const socket =
       tls === undefined

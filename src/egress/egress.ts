@@ -8,7 +8,7 @@ import type { World } from '../util/world.ts'
 import { checkAddress, type EgressRule } from './check-address.ts'
 import { Blocked, dial } from './dial.ts'
 import { EgressFailed } from './egress-failed.ts'
-import { withReach } from './network.ts'
+import { resolverOf, withReach } from './network.ts'
 
 export interface EgressRequest {
   readonly url: string
@@ -101,7 +101,8 @@ export function createEgress({ world, allow, reach = 'public' }: EgressOptions):
       const name = host.includes(':') ? `[${host}]` : host
       const url = checkAddress(`${scheme}://${name}:${port}`, [`${scheme}:`], allow)
       try {
-        return await dial(world, { host: name, port, reach: reachOf(url), timeoutMs })
+        const resolve = resolverOf(world.network)
+        return await dial(world, { host: name, port, reach: reachOf(url), timeoutMs, resolve })
       } catch (error) {
         if (!(error instanceof EgressFailed)) throw error
         throw new EgressFailed(error.reason, `${scheme}://${url.host}`, error.why)

@@ -43,12 +43,21 @@ export function withReach(network: Dispatcher, reach: Reach): Dispatcher {
   })
 }
 
+/** What names stand for in this network, for connections that are not HTTP; undefined: as the system says. */
+export function resolverOf(network: Dispatcher): Resolve | undefined {
+  return network instanceof Network ? network.resolve : undefined
+}
+
 class Network extends Dispatcher {
+  readonly resolve: Resolve | undefined
   readonly #harmless: Pools
   readonly #careful: Pools
+  /** Origins that were let through. What a literal address is never changes, and names are judged when they are dialled. */
+  readonly #judged = Object.fromEntries(REACHES.map((reach) => [reach, new Set()])) as Judged
 
   constructor(options: NetworkOptions) {
     super()
+    this.resolve = options.resolve
     const common = { maxHeaderSize: options.maxHeaderBytes ?? 16_384, pipelining: 1 }
     const connect = { ...options.tls, timeout: options.connectTimeoutMs ?? 10_000 }
     const writeIdleMs = options.writeIdleMs ?? 1_000
@@ -70,10 +79,17 @@ class Network extends Dispatcher {
   /** Throws `Blocked` for a literal address out of reach; a name that stands for one fails as a connection does. */
   override dispatch(options: GuardedDispatch, handler: Dispatcher.DispatchHandler): boolean {
     const { reach = 'public', origin, idempotent } = options
-    const host = origin === undefined ? '' : new URL(origin).hostname
-    const why = blockedLiteral(host, reach)
-    if (why !== undefined) throw new Blocked(`the address ${why}`)
+    if (typeof origin !== 'string' || !this.#judged[reach].has(origin)) this.#judge(origin, reach)
     return (idempotent === true ? this.#harmless : this.#careful)[reach].dispatch(options, handler)
+  }
+
+  #judge(origin: string | URL | undefined, reach: Reach): void {
+    const why = blockedLiteral(origin === undefined ? '' : new URL(origin).hostname, reach)
+    if (why !== undefined) throw new Blocked(`the address ${why}`)
+    if (typeof origin !== 'string') return
+    const judged = this.#judged[reach]
+    if (judged.size === MAX_JUDGED) judged.clear()
+    judged.add(origin)
   }
 
   override close(): Promise<void>
@@ -98,6 +114,10 @@ class Network extends Dispatcher {
 }
 
 type Pools = Readonly<Record<Reach, Agent>>
+type Judged = Readonly<Record<Reach, Set<string>>>
+
+/** Of each reach: origins can be many where redirects are followed. */
+const MAX_JUDGED = 1_000
 
 function poolsOf(create: (reach: Reach) => Agent): Pools {
   return Object.fromEntries(REACHES.map((reach) => [reach, create(reach)])) as Pools

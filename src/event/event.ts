@@ -60,6 +60,13 @@ export interface EventMap {
   'call:faulted': { readonly call_id: string; readonly error: string }
   /** A function of this program threw something that is not meant for callers. */
   'tool:crashed': { readonly call_id: string; readonly tool_id: string; readonly error: string }
+  /** A credential could not be had; with the address that was asked, which callers are not told. */
+  'secret:failed': {
+    readonly namespace: string
+    readonly secret: string
+    readonly provider: string
+    readonly why: string
+  }
   /** What a start found of earlier lives of the process. */
   'recovery:ended': { readonly unknown: number; readonly closed: number }
   'tool:applied': {

@@ -3,8 +3,8 @@
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
 import { failureRow } from '../contract/failures.ts'
+import { needOf } from '../transport/credential-need.ts'
 import type { Send } from '../transport/transport.ts'
-import { needOf } from '../transport/with-credentials.ts'
 import type { Kit } from './kit.ts'
 import type { Admitted } from './stages.ts'
 

@@ -7,7 +7,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { onlyUnavailable } from '../store/unavailable.ts'
 import type { World } from '../util/world.ts'
 import { recordWith } from './closed-record.ts'
+import { within } from './pause.ts'
 import type { CallResult } from './stages.ts'
+
+/** Whoever asks is not held by a database that goes away meanwhile. */
+const LONGEST_LOOK_MS = 5_000
 
 export interface Orphans {
   /** This call has stopped waiting for this flight: when that is over, it may have to be closed. */
@@ -38,9 +42,12 @@ export function createOrphans(world: World, ledger: Ledger, flights: Flights<Cal
   const left = new Map<string, string>()
   let sweeping: Promise<void> | undefined
 
-  async function closed(record: CallRecord): Promise<CallRecord> {
+  async function close(record: CallRecord): Promise<CallRecord> {
     const { namespace, id, entryId = '', state, epoch } = record
     if (state !== 'running' || epoch !== world.epoch || flights.isWorking(entryId)) return record
+    if ((await ledger.get(namespace, entryId)) !== undefined) return record
+    // An intent that came too late for its call may still be on its way: then the entry ends the call.
+    await ledger.flush()
     if ((await ledger.get(namespace, entryId)) !== undefined) return record
     // It may have ended meanwhile, and an outcome never changes.
     const now = await ledger.call(namespace, id)
@@ -53,7 +60,7 @@ export function createOrphans(world: World, ledger: Ledger, flights: Flights<Cal
   async function closeAll(): Promise<void> {
     for (const [id, namespace] of [...left]) {
       const record = await ledger.call(namespace, id)
-      if (record !== undefined) await closed(record)
+      if (record !== undefined) await close(record)
       left.delete(id)
     }
   }
@@ -74,6 +81,6 @@ export function createOrphans(world: World, ledger: Ledger, flights: Flights<Cal
       })
     },
     sweep,
-    closed,
+    closed: async (record) => (await within(LONGEST_LOOK_MS, close(record), world)) ?? record,
   }
 }

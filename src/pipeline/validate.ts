@@ -5,6 +5,7 @@ import { endpointUrl } from '../resource/egress-rule.ts'
 import { unfitForHttp } from '../resource/http-carriage.ts'
 import { allowsUrl } from '../resource/net-allowlist.ts'
 import { ISOLATION_MODES, type ResolvedOperation, type ResolvedTool } from '../resource/resolved-tool.ts'
+import { narrowScopes } from '../transport/credential-need.ts'
 import type { Json, JsonObject, Violation } from '../util/json.ts'
 import { parseStrictJson } from '../util/strict-json.ts'
 import type { Kit } from './kit.ts'
@@ -19,7 +20,7 @@ export function validate(state: Permitted, kit: Kit): StageResult<Valid> {
   if (operation.effect.keyRequired && call.key === undefined) return refuse(state, 'key-missing')
   const claim = refusedClaim(state)
   if (claim !== undefined) return claim
-  const egress = refusedByAllowlist(state)
+  const egress = refusedByAllowlist(state) ?? refusedByScopes(state)
   if (egress !== undefined) return egress
   if (call.constraints.memoryMb !== undefined) {
     state.warnings.push(
@@ -95,6 +96,19 @@ function refusedByAllowlist(state: Permitted): StageResult<never> | undefined {
     message: "an address of the tool is outside the request's net_allowlist",
     fix: "Leave net_allowlist out, or add the tool's origins.",
     details: { path: '/constraints/net_allowlist' },
+  })
+}
+
+/** A token for no scope at all would be one for whatever its server gives to those who name none (S2). */
+function refusedByScopes(state: Permitted): StageResult<never> | undefined {
+  const { auth } = state.target.tool
+  const { scopes } = state.call.constraints
+  if (scopes === undefined || auth?.profile !== 'oauth2_client_credentials') return undefined
+  if (auth.scopes.length === 0 || narrowScopes(auth.scopes, scopes).length > 0) return undefined
+  return refuse(state, 'secret-out-of-scope', {
+    message: "the request's scopes leave none of those that the tool asks a token for",
+    fix: `Leave the scopes out, or name some of these: ${auth.scopes.join(', ')}.`,
+    details: { path: '/auth/scopes' },
   })
 }
 

@@ -4,6 +4,7 @@ import { isBuilt } from './check-type.ts'
 import { REMOTE_TYPES } from './egress-rule.ts'
 import type { Path } from './problem.ts'
 import type { ResolveContext } from './resolve-context.ts'
+import { checkPlace } from './resolve-egress.ts'
 import type { IsolationMode, ResolvedTool } from './resolved-tool.ts'
 import { readSecretRef } from './secret-ref.ts'
 
@@ -97,6 +98,8 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
     )
   } else if (tokenURL !== undefined && !isTokenUrl(tokenURL, context.options.profile)) {
     findings.error(at('tokenURL'), 'must be an https URL without user name', 'correct it')
+  } else if (profile === 'oauth2_client_credentials' && tokenURL !== undefined) {
+    checkPlace(context, new URL(tokenURL), at('tokenURL'))
   }
   if (headerName !== undefined && profile !== 'api_key_header') {
     findings.warn(at('headerName'), `is not used by profile ${profile}`, 'remove it')
@@ -117,7 +120,11 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
   }
 }
 
-export function checkSecretRef({ manifest, findings }: ResolveContext, text: string, path: Path): void {
+export function checkSecretRef(
+  { manifest, findings }: Pick<ResolveContext, 'findings'> & { readonly manifest: Named },
+  text: string,
+  path: Path,
+): void {
   const own = manifest.metadata.namespace ?? 'default'
   const ref = readSecretRef(text, own)
   if (ref === undefined)
@@ -129,6 +136,11 @@ export function checkSecretRef({ manifest, findings }: ResolveContext, text: str
       `have that secret shared with '${own}' (its spec.share_with), or use one of '${own}'`,
     )
   }
+}
+
+/** Whatever names secrets: a tool or an MCP server. */
+interface Named {
+  readonly metadata: { readonly namespace?: string | undefined }
 }
 
 /** What is shown there is the secret itself, so it goes over TLS, or stays on a laptop. */

@@ -55,10 +55,17 @@ function classOfHost(hostname: string) {
 
 function warnOfNeedless({ spec, findings }: ResolveContext, own: URL): void {
   if (spec.egress?.private === undefined) return
-  const found = classOfHost(own.hostname)
-  if (found === 'public' || found === 'loopback' || isLoopbackHost(own.hostname)) {
+  // The endpoint for tokens is reached as the tool is.
+  const token = URL.parse(spec.auth?.tokenURL ?? '')
+  if (isOutside(own) && (token === null || isOutside(token))) {
     findings.warn(PRIVATE, 'is not needed: the endpoint is no private address', 'remove it')
   }
+}
+
+/** For certain: a name may stand for anything. */
+function isOutside({ hostname }: URL): boolean {
+  const found = classOfHost(hostname)
+  return found === 'public' || found === 'loopback' || isLoopbackHost(hostname)
 }
 
 /**

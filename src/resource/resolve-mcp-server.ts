@@ -9,10 +9,10 @@ import type { McpServerManifest } from './mcp-server.ts'
 import { labelledSpec } from './mcp-tool.ts'
 import { checkMetadata } from './name.ts'
 import { createFindings, type Finding, type Findings, type Path } from './problem.ts'
+import { checkSecretRef } from './resolve-access.ts'
 import { resolveTool } from './resolve-tool.ts'
 import type { McpHttp, McpStdio, ResolvedMcpServer } from './resolved-mcp-server.ts'
 import type { ResolvedTool } from './resolved-tool.ts'
-import { readSecretRef } from './secret-ref.ts'
 import type { ToolManifest, ToolSpec } from './tool.ts'
 
 type Spec = McpServerManifest['spec']
@@ -88,10 +88,11 @@ function idleOf({ idle_timeout: text }: Spec, findings: Findings): number | unde
 }
 
 function resolveProgram(
-  { spec, metadata }: McpServerManifest,
+  manifest: McpServerManifest,
   findings: Findings,
   options: KindResolveOptions,
 ): McpStdio {
+  const { spec } = manifest
   const words = (spec.command ?? '').split(/\s+/).filter((word) => word !== '')
   const [command = '', ...first] = words
   if (command === '' && spec.image === undefined) {
@@ -127,10 +128,7 @@ function resolveProgram(
     if (key !== undefined && secretRef === undefined)
       findings.error([...path, 'key'], 'belongs to a secretRef', 'remove it')
     if (secretRef !== undefined) {
-      if (readSecretRef(secretRef, metadata.namespace ?? 'default') === undefined) {
-        const fix = 'write the name of a secret, or NAME:KEY'
-        findings.error([...path, 'secretRef'], 'is no reference to a secret', fix)
-      }
+      checkSecretRef({ manifest, findings }, secretRef, [...path, 'secretRef'])
       envFrom.push({ name, secretRef, ...(key === undefined ? {} : { key }) })
     } else if (value !== undefined) env[name] = value
   }

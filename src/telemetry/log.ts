@@ -113,6 +113,9 @@ function watch(events: Events, logger: Logger, writer: LineWriter): () => void {
     events.on('audit:failed', (event) =>
       logger.warn(event, 'a checkpoint of the evidence could not be made or kept; it is tried again'),
     ),
+    events.on('secret:failed', (event) =>
+      logger.warn(event, 'a credential could not be had; calls that need it fail'),
+    ),
     events.on('audit:rewound', (event) =>
       logger.error(event, 'the store is older than what was vouched for; somebody chose to go on'),
     ),

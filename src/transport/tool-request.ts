@@ -1,9 +1,10 @@
 // What a tool that speaks the contract is told of a call, whatever carries it there.
 import type { ToolRequest } from '../contract/dialect/dialect.ts'
 import { narrowAllowlist } from '../resource/net-allowlist.ts'
+import { narrowScopes } from './credential-need.ts'
 import type { Send } from './transport.ts'
 
-/** Everything the caller's call carries goes along; the credential is only ever named. */
+/** Everything the caller's call carries goes along; the credential is where its profile puts it, and is not named here. */
 export function toolRequestOf(send: Send): ToolRequest {
   const { tool, operation, constraints } = send
   const memoryMb = smaller(tool.limits.memoryMb, constraints?.memoryMb)
@@ -30,9 +31,7 @@ export function toolRequestOf(send: Send): ToolRequest {
     attempt: send.attempt,
     key: send.key,
     trace: send.trace,
-    ...(tool.auth === undefined
-      ? {}
-      : { auth: { profile: tool.auth.profile, secretRef: tool.auth.secretRef, scopes: tool.auth.scopes } }),
+    ...(tool.auth === undefined ? {} : { scopes: narrowScopes(tool.auth.scopes, constraints?.scopes) }),
     ...(memoryMb === undefined ? {} : { memoryMb }),
     ...(netAllowlist === undefined ? {} : { netAllowlist }),
     ...(send.echo === undefined ? {} : { echo: send.echo }),

@@ -4,12 +4,14 @@
 // socket, no timer. Each later question is one request.
 import { createDialects } from '../contract/dialect/registry.ts'
 import { CONTRACT_VERSION } from '../contract/version.ts'
+import { createRedactor } from '../credential/redactor.ts'
 import { Abort } from '../util/abort.ts'
 import type { JsonObject } from '../util/json.ts'
 import { isUuid } from '../util/uuid.ts'
 import { abortRefusal } from './abort-refusal.ts'
 import { pollMsOf, readPolled, readReported, readSubmitted } from './callback-reply.ts'
-import { type Answered, createPost } from './http-post.ts'
+import { createPost } from './http-post.ts'
+import { redactReply } from './redact-reply.ts'
 import { spacedPoll } from './spaced-poll.ts'
 import { toolRequestOf } from './tool-request.ts'
 import type { Accepted, AttemptSink, Reply, Send, Transport, TransportOptions } from './transport.ts'
@@ -26,16 +28,10 @@ export function createWebhookCallbackTransport(options: TransportOptions): Trans
   const dialects = options.dialects ?? createDialects()
   const { world, callbacks } = options
 
-  /** The token is for the tool alone: one that comes back with the output goes no further. */
-  function withoutToken(body: Uint8Array, send: Send): Uint8Array {
-    const token = callbacks?.token(send)
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    if (token === undefined || !bytes.includes(token)) return body
-    return Buffer.from(bytes.toString('utf8').replaceAll(token, '***'))
-  }
-
-  function clean(answered: Answered, send: Send): Answered {
-    return { ...answered, body: withoutToken(answered.body, send) }
+  /** The token is for the tool alone: one that comes back, in whatever form, goes no further. */
+  function withoutToken(reply: Reply, send: Send): Reply {
+    if (reply.kind === 'accepted' || callbacks === undefined) return reply
+    return redactReply(reply, createRedactor([callbacks.token(send)]))
   }
 
   async function ask(handle: JsonObject, send: Send, sink: AttemptSink): Promise<Reply> {
@@ -53,7 +49,8 @@ export function createWebhookCallbackTransport(options: TransportOptions): Trans
       if (answered.kind === 'failure')
         return { kind: 'accepted', pollInMs: pollMsOf(send), missed: answered.failure }
       const acceptedAt = typeof handle.accepted_at === 'number' ? handle.accepted_at : 0
-      return readPolled(clean(answered, about), about, dialects, { now: world.clock.now(), acceptedAt })
+      const said = readPolled(answered, about, dialects, { now: world.clock.now(), acceptedAt })
+      return withoutToken(said, about)
     } finally {
       late.cancel()
       unlisten()
@@ -101,7 +98,7 @@ export function createWebhookCallbackTransport(options: TransportOptions): Trans
         headers: HEADERS,
       })
       if (answered.kind === 'failure') return answered
-      const said = readSubmitted(clean(answered, send), send, dialects, world.clock.now())
+      const said = withoutToken(readSubmitted(answered, send, dialects, world.clock.now()), send)
       if (said.kind !== 'accepted') return said
       const handle = handleOf(send, world.clock.now())
       if (send.detach !== true) return waitFor(handle, send, said)
@@ -109,7 +106,8 @@ export function createWebhookCallbackTransport(options: TransportOptions): Trans
       return said
     },
     attach: ask,
-    receive: async (body, send) => readReported(withoutToken(body, send), send, dialects),
+    ...(callbacks === undefined ? {} : { reports: true }),
+    receive: async (body, send) => withoutToken(readReported(body, send, dialects), send),
     // The connections belong to the World.
     close: () => Promise.resolve(),
   }

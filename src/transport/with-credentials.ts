@@ -1,9 +1,10 @@
 // A transport whose sends present what their tool declares, and whose replies hold nothing of it.
 //
 // Where nothing can be presented, nothing is sent. A tool that declares no credential goes straight through.
-import type { CredentialNeed, Credentials, NotPresented, Presented } from '../credential/credential.ts'
-import type { ResolvedTool } from '../resource/resolved-tool.ts'
+import type { CredentialNeed, Credentials, Presented, ShownBefore } from '../credential/credential.ts'
+import type { JsonObject } from '../util/json.ts'
 import { abortRefusal } from './abort-refusal.ts'
+import { ifRejected, needOf, notPresentedRefusal } from './credential-need.ts'
 import { redactReply, redactSink } from './redact-reply.ts'
 import type { AttemptSink, Refusal, Reply, Send, Transport } from './transport.ts'
 
@@ -19,14 +20,16 @@ export function withCredentials(transport: Transport, credentials: Credentials):
     need: CredentialNeed,
     sink: AttemptSink,
     run: (send: Send, sink: AttemptSink) => Promise<Reply>,
+    handle?: JsonObject,
   ): Promise<Reply> {
-    const result = await credentials.present(need, send.abort)
+    const result = await credentials.present(need, send.abort, shownBefore(handle, send))
     const { reason } = send.abort
     if (reason !== undefined) return abortRefusal(reason, false, send)
-    if (!result.ok) return refusalOf(result.refusal)
+    if (!result.ok) return notPresentedRefusal(result.refusal)
     const shown = result.presented
     if (send.credentialVersion !== undefined && send.credentialVersion !== shown.version) return rotated()
-    const clean = redactSink(sink, shown.redactor)
+    const kept = attach !== undefined && send.detach ? await keepingShown(send, shown, sink) : sink
+    const clean = redactSink(kept, shown.redactor)
     try {
       const reply = await run({ ...send, credentials: shown }, clean)
       clean.flush()
@@ -36,29 +39,49 @@ export function withCredentials(transport: Transport, credentials: Credentials):
     }
   }
 
+  /** Work that is taken on has with it what was shown for it: its end may come to a process that has never seen that. */
+  async function keepingShown(send: Send, shown: Presented, sink: AttemptSink): Promise<AttemptSink> {
+    const note = await shown.note?.(send)
+    if (note === undefined) return sink
+    return {
+      sending: () => sink.sending(),
+      accepted: (handle) => sink.accepted({ ...handle, [SHOWN]: note }),
+      progress: (fact) => sink.progress(fact),
+      chunk: (part) => sink.chunk(part),
+      late: (reply) => sink.late(reply),
+    }
+  }
+
   return {
     type: transport.type,
     attempt(send, sink) {
-      const need = needOf(send.tool)
+      const need = needOf(send.tool, send.constraints?.scopes)
       if (need === undefined) return transport.attempt(send, sink)
       return presented(send, need, sink, (one, clean) => transport.attempt(one, clean))
     },
     ...(attach === undefined
       ? {}
       : {
-          attach(handle, send, sink) {
-            const need = needOf(send.tool)
+          async attach(handle, send, sink) {
+            const need = needOf(send.tool, send.constraints?.scopes)
             const ask = attach.bind(transport, handle)
-            return need === undefined ? ask(send, sink) : presented(send, need, sink, ask).then(stillAsked)
+            if (need === undefined) return ask(send, sink)
+            let said: Reply | undefined
+            const heard: typeof ask = async (one, clean) => {
+              said = await ask(one, clean)
+              return said
+            }
+            return stillAsked(await presented(send, need, sink, heard, handle), said)
           },
         }),
+    ...(transport.reports === undefined ? {} : { reports: transport.reports }),
     ...(receive === undefined
       ? {}
       : {
-          async receive(body, send) {
-            const need = needOf(send.tool)
+          async receive(body, send, handle) {
+            const need = needOf(send.tool, send.constraints?.scopes)
             if (need === undefined) return receive.call(transport, body, send)
-            const result = await credentials.present(need, send.abort)
+            const result = await credentials.present(need, send.abort, shownBefore(handle, send))
             // Nobody knows what to take out of it: its end is asked for instead.
             if (!result.ok)
               return { kind: 'accepted', pollInMs: ASK_AGAIN_MS, missed: result.refusal.failure }
@@ -70,23 +93,12 @@ export function withCredentials(transport: Transport, credentials: Credentials):
   }
 }
 
-/** What a tool declares; undefined for nothing. */
-export function needOf(tool: ResolvedTool): CredentialNeed | undefined {
-  const { namespace, auth, cli } = tool
-  const env = cli?.envFrom ?? []
-  if (auth === undefined && env.length === 0) return undefined
-  return { namespace, ...(auth === undefined ? {} : { auth }), ...(env.length === 0 ? {} : { env }) }
-}
+/** Of a handle. */
+const SHOWN = 'shown'
 
-function refusalOf({ failure, message, details, transient }: NotPresented): Refusal {
-  return {
-    kind: 'failure',
-    failure,
-    message,
-    ...(details === undefined ? {} : { details }),
-    definite: true,
-    ...(transient ? { transient } : {}),
-  }
+function shownBefore(handle: JsonObject | undefined, { namespace, key }: Send): ShownBefore | undefined {
+  const note = handle?.[SHOWN]
+  return typeof note === 'string' ? { namespace, key, note } : undefined
 }
 
 /** S22: a tool that remembers keys for each credential does not know this one's. */
@@ -99,15 +111,14 @@ function rotated(): Refusal {
   }
 }
 
-/** The tool did not take an access token: there may be a newer one. Once in a call; after that it is the client's fault. */
-function ifRejected(reply: Reply, send: Send, shown: Presented): Reply {
-  if (reply.kind !== 'failure' || reply.failure !== 'upstream-unauthorized') return reply
-  return shown.rejected() && send.renewed !== true ? { ...reply, failure: 'token-expired' } : reply
-}
-
-/** Work that was taken on is asked for again where the credential was in the way: that says nothing about its end. */
-function stillAsked(reply: Reply): Reply {
+/**
+ * Work that was taken on is asked for again where the credential was in the way: that says nothing about its end. What the
+ * tool itself gives as the end of its work is one, whatever it was.
+ */
+function stillAsked(reply: Reply, said: Reply | undefined): Reply {
   if (reply.kind !== 'failure' || !IN_THE_WAY.has(reply.failure)) return reply
+  if (said?.kind === 'failure' && said.failure === reply.failure && said.failure !== 'egress-denied')
+    return reply
   return { kind: 'accepted', pollInMs: ASK_AGAIN_MS, missed: reply.failure }
 }
 
@@ -116,6 +127,8 @@ const IN_THE_WAY: ReadonlySet<Refusal['failure']> = new Set([
   'secret-out-of-scope',
   'token-exchange-failed',
   'token-expired',
+  // A transport that asks for accepted work has no such end of its own.
+  'egress-denied',
 ])
 
 /** What the sink throws has to come back as it is; only what holds a secret is another error. */

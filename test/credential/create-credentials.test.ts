@@ -10,7 +10,6 @@ import type {
   SecretProvider,
 } from '../../src/credential/credential.ts'
 import { REDACTED } from '../../src/credential/redactor.ts'
-import { createEgress } from '../../src/egress/egress.ts'
 import { createWorld } from '../../src/runtime.ts'
 import { Abort } from '../../src/util/abort.ts'
 import { testSecrets } from './fixture.ts'
@@ -19,12 +18,13 @@ import { CLIENT_ID, CLIENT_SECRET, startOauth } from './oauth-server.ts'
 function credentialsFor(t: TestContext, ...providers: readonly SecretProvider[]): Credentials {
   const world = createWorld()
   t.after(() => world.network.destroy())
-  return createCredentials({ world, egress: createEgress({ world, reach: 'loopback' }), providers })
+  return createCredentials({ world, providers })
 }
 
 const need = (auth: Partial<NonNullable<CredentialNeed['auth']>>, namespace = 'default'): CredentialNeed => ({
   namespace,
   auth: { profile: 'bearer', secretRef: 'key', scopes: [], ...auth },
+  reach: 'loopback',
 })
 
 async function shown(credentials: Credentials, wanted: CredentialNeed): Promise<Presented> {

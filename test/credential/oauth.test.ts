@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type AccessTokens, createAccessTokens, type TokenRequest } from '../../src/credential/oauth.ts'
-import { createEgress } from '../../src/egress/egress.ts'
 import { createWorld } from '../../src/runtime.ts'
 import { listenHttp, type Peer, type Respond } from '../transport/tool-peer.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOauth } from './oauth-server.ts'
@@ -13,9 +12,8 @@ function tokensFor(t: TestContext): { tokens: AccessTokens; pass(ms: number): vo
   t.after(() => world.network.destroy())
   let passed = 0
   const clock = { now: world.clock.now, monotonic: () => world.clock.monotonic() + passed }
-  const egress = createEgress({ world, reach: 'loopback' })
   return {
-    tokens: createAccessTokens({ world: { clock }, egress }),
+    tokens: createAccessTokens({ ...world, clock }),
     pass(ms) {
       passed += ms
     },
@@ -28,6 +26,7 @@ const asking = (tokenURL: string, more: Partial<TokenRequest> = {}): TokenReques
   clientSecret: CLIENT_SECRET,
   scopes: [],
   secret: 'default/client v1',
+  reach: 'loopback',
   ...more,
 })
 
@@ -227,8 +226,7 @@ test('an endpoint that never answers is given up, for all who wait, and only for
     asked.push(ms)
     return world.after(10, run)
   }
-  const egress = createEgress({ world: { ...world, after: soon }, reach: 'loopback' })
-  const tokens = createAccessTokens({ world, egress })
+  const tokens = createAccessTokens({ ...world, after: soon })
   const request = asking(`${peer.origin}/token`)
   for (const slow of await Promise.all([tokens.get(request), tokens.get(request)])) {
     assert.ok(!slow.ok && slow.refusal.transient)
@@ -237,9 +235,39 @@ test('an endpoint that never answers is given up, for all who wait, and only for
   assert.deepEqual(asked, [10_000])
 })
 
-test('the guard of the way out holds for token endpoints', async (t) => {
+test('the guard holds for token endpoints, with the reach of whoever declares them', async (t) => {
+  const peer = await peerSaying(
+    t,
+    json({ access_token: 'opaque-token', token_type: 'bearer', expires_in: 600 }),
+  )
   const { tokens } = tokensFor(t)
-  const result = await tokens.get(asking('https://169.254.169.254/token'))
-  assert.ok(!result.ok && !result.refusal.transient)
-  assert.match(result.refusal.message, /link-local, metadata/)
+  const refusalOf = async (url: string, reach: TokenRequest['reach']) => {
+    const result = await tokens.get(asking(url, { reach }))
+    assert.ok(!result.ok && !result.refusal.transient, `${url} ${reach}`)
+    assert.equal(result.refusal.failure, 'egress-denied')
+    assert.deepEqual(result.refusal.details, { path: 'spec.auth.tokenURL' })
+    return result.refusal.message
+  }
+  for (const reach of ['public', 'loopback', 'private', 'intranet'] as const)
+    assert.match(await refusalOf('https://169.254.169.254/token', reach), /link-local, metadata/)
+  assert.match(await refusalOf('https://10.1.2.3/token', 'loopback'), /is a private address/)
+  const local = `${peer.origin}/token`
+  assert.match(await refusalOf(local, 'public'), /is a loopback address/)
+  assert.equal(await tokenOf(tokens, asking(local)), 'opaque-token')
+  // Nor is what one tool was given handed to another that could not have asked for it.
+  assert.match(await refusalOf(local, 'intranet'), /is a loopback address/)
+  assert.equal(peer.received.length, 1)
+})
+
+test('callers are not told where the endpoint is; the operator is', async (t) => {
+  const peer = await peerSaying(t, json({ error: 'invalid_client' }, 401))
+  const { tokens } = tokensFor(t)
+  const gone = await listenHttp(json({}))
+  await gone.close()
+  for (const origin of [peer.origin, gone.origin]) {
+    const result = await tokens.get(asking(`${origin}/token`))
+    assert.ok(!result.ok)
+    assert.ok(!JSON.stringify(result.refusal).includes(new URL(origin).host))
+    assert.ok(result.why.startsWith(`${origin}: `), result.why)
+  }
 })

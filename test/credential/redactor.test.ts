@@ -34,6 +34,16 @@ const FORMS: Record<string, string> = {
   'base64 without padding': b64(SECRET).replace(/=+$/, ''),
   base64url: b64(SECRET, 'base64url'),
   'base64 of a latin1 header': Buffer.from(SECRET, 'latin1').toString('base64'),
+  'base64, url-encoded': encodeURIComponent(b64(SECRET)),
+  'base64, url-encoded in lower case': encodeURIComponent(b64(SECRET)).replace(/%[0-9A-F]{2}/g, (one) =>
+    one.toLowerCase(),
+  ),
+  'base64 of the url-encoded form': b64(encodeURIComponent(SECRET)),
+  'base64url of the url-encoded form': b64(encodeURIComponent(SECRET), 'base64url'),
+  'base64 of the form field': b64(new URLSearchParams({ a: SECRET }).toString().slice(2)),
+  'base64 of the path segments': b64(SECRET.split('/').map(encodeURIComponent).join('/')),
+  'base64 of the json-escaped form': b64(jsonEscaped),
+  'base64 of the url-encoded form, url-encoded': encodeURIComponent(b64(encodeURIComponent(SECRET))),
 }
 
 for (const [name, form] of Object.entries(FORMS)) {
@@ -68,6 +78,18 @@ test('base64 of something larger gives nothing away at any alignment', () => {
         assert.ok(!rest.includes(secret.slice(2, 8)), rest)
       }
     }
+  }
+})
+
+test('base64 of a url-encoded client, as OAuth 2 shows it, gives nothing away', () => {
+  const secret = 's3cret of/the+client:1'
+  const clean = createRedactor([secret])
+  for (const client of ['a', 'ab', 'abc', 'writ-agent']) {
+    const field = new URLSearchParams({ a: secret }).toString().slice(2)
+    const said = clean.text(`Basic ${b64(`${client}:${field}`)}`)
+    assert.match(said, /^Basic .*\[redacted\]/, client)
+    const rest = Buffer.from(said.slice(6).replace(REDACTED, ''), 'base64').toString('latin1')
+    assert.ok(!rest.includes('cret'), rest)
   }
 })
 

@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createNetwork } from '../../src/egress/network.ts'
 import type { RuntimeOptions } from '../../src/runtime.ts'
 import type { Runtime } from '../../src/runtime-api.ts'
+import { createSystemWorld } from '../../src/util/clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOauth } from '../credential/oauth-server.ts'
 import { listenHttp, type Peer, type Received, type Respond } from '../transport/tool-peer.ts'
 import { runtimeWith } from './harness.ts'
@@ -85,6 +87,40 @@ test('a secret of another namespace is named with a warning, and used only where
   assert.equal((await door.call({ tool: 'orders' })).state, 'succeeded')
 })
 
+test('S51: what the operator lets the server itself reach is no way for the tokens of a tool', async (t) => {
+  const tokens = await peerWith(t, (_request, response) => answer(response, {}))
+  const origin = `https://tokens.example.com:${new URL(tokens.origin).port}`
+  // A name of the outside that stands for this machine.
+  const network = createNetwork({
+    resolve: (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]),
+  })
+  t.after(() => network.destroy())
+  const world = createSystemWorld({ network })
+  const { runtime, door } = await open(t, { profile: 'production', world, egressPrivate: [origin] })
+  await secret(runtime, 'client', { client_id: CLIENT_ID, client_secret: CLIENT_SECRET })
+  const auth = {
+    profile: 'oauth2_client_credentials',
+    secretRef: 'client',
+    tokenURL: `${origin}/token`,
+  }
+  for (const egress of [undefined, { private: 'our own network, but not this machine' }]) {
+    const more = egress === undefined ? {} : { egress }
+    await apply(runtime, 'Tool', 'orders', {
+      type: 'http',
+      endpoint: 'https://orders.example.com/',
+      auth,
+      effect: READ,
+      ...more,
+    })
+    const denied = await door.call({ tool: 'orders' })
+    assert.deepEqual([denied.state, denied.failure?.id], ['denied', 'egress-denied'])
+    assert.match(denied.failure?.message ?? '', /token endpoint is out of reach .* is a loopback address/)
+    assert.deepEqual(denied.failure?.details?.path, 'spec.auth.tokenURL')
+    assert.ok(!JSON.stringify(denied).includes(origin), 'callers are not told where it is')
+  }
+  assert.equal(tokens.connections(), 0)
+})
+
 async function oauthTool(t: TestContext, respond: Respond, more: object = {}) {
   const oauth = await startOauth(t)
   const peer = await peerWith(t, respond)
@@ -113,6 +149,45 @@ test('a token of a real server serves many calls; one that was revoked is renewe
   const renewed = await door.call({ tool: 'orders' })
   assert.deepEqual([renewed.state, renewed.usage.attempt], ['succeeded', 2])
   assert.deepEqual([oauth.asked(), peer.received.length], [2, 5])
+})
+
+test("S2: a request's scopes narrow those that a token is asked for, and never to none", async (t) => {
+  const asked: (string | null)[] = []
+  const tokens = await peerWith(t, (request, response) => {
+    asked.push(new URLSearchParams(request.body).get('scope'))
+    answer(response, { access_token: `token-${asked.length}`, token_type: 'bearer', expires_in: 300 })
+  })
+  const peer = await peerWith(t, (_request, response) => answer(response, 'done'))
+  const { runtime, door } = await open(t)
+  await secret(runtime, 'client', { client_id: CLIENT_ID, client_secret: CLIENT_SECRET })
+  const profile = 'oauth2_client_credentials'
+  const scopes = ['orders:read', 'orders:write']
+  const auth = { profile, secretRef: 'client', tokenURL: `${tokens.origin}/token`, scopes }
+  await tool(runtime, peer, { auth, effect: READ })
+  const call = (scopes?: readonly string[]) => {
+    const decoded = runtime.dialects.decode(
+      {
+        tool_contract_version: 'v1',
+        request_id: runtime.mint(),
+        tool: { name: 'orders' },
+        ...(scopes === undefined ? {} : { auth: { scopes } }),
+      },
+      runtime.mint,
+    )
+    assert.ok(decoded.ok, JSON.stringify(decoded))
+    return door.call(decoded.call)
+  }
+  for (const wanted of [undefined, ['orders:read', 'everything'], ['orders:read'], undefined]) {
+    assert.equal((await call(wanted)).state, 'succeeded')
+  }
+  assert.deepEqual(asked, ['orders:read orders:write', 'orders:read'])
+  assert.deepEqual(peer.received.map(bearerOf), ['token-1', 'token-2', 'token-2', 'token-1'])
+  for (const wanted of [['everything'], []]) {
+    const refused = await call(wanted)
+    assert.equal(refused.failure?.id, 'secret-out-of-scope')
+    assert.match(refused.failure?.message ?? '', /leave none of those that the tool asks a token for/)
+  }
+  assert.deepEqual([asked.length, peer.received.length], [2, 4])
 })
 
 test('row once: a tool that refuses the new token, too, is not asked a third time', async (t) => {

@@ -118,6 +118,28 @@ test('auth says what each profile needs', () => {
   warned({ auth: { secretRef: 'a', tokenURL: 'https://a.example.com' } }, 'spec.auth.tokenURL', /is not used/)
 })
 
+test('a token endpoint is reached as the tool is: a private one needs the reason, a link-local one is none', () => {
+  const auth = (host: string) => ({
+    profile: 'oauth2_client_credentials' as const,
+    secretRef: 'a',
+    tokenURL: `https://${host}/token`,
+  })
+  const egress = { private: 'the tokens are made in our own network' }
+  for (const host of ['10.0.0.8', '[fd00::1]', '0xa000001']) {
+    refused({ auth: auth(host) }, 'spec.auth.tokenURL', /is a private address/)
+    assert.equal(resolved({ auth: auth(host), egress }).reach, 'private')
+  }
+  refused({ auth: auth('169.254.169.254'), egress }, 'spec.auth.tokenURL', /where no tool lives/)
+  // The reason may be there for the tokens alone.
+  const endpoint = 'https://8.8.8.8/run'
+  assert.deepEqual(lines(resolve({ endpoint, auth: auth('10.0.0.8'), egress }).warnings), [])
+  assert.deepEqual(lines(resolve({ endpoint, auth: auth('tokens.example.com'), egress }).warnings), [])
+  warned({ endpoint, auth: auth('8.8.4.4'), egress }, 'spec.egress.private', /is not needed/)
+  // Its origin is in the manifest, as the endpoint is: it needs no place on the list.
+  const allow = { allow: ['https://tool.example.com'] }
+  assert.deepEqual(lines(resolve({ auth: auth('tokens.example.com'), egress: allow }).warnings), [])
+})
+
 test('a secret is a name, of the own namespace or of one that shares it', () => {
   for (const secretRef of ['key', 'key:token', 'default/key', 'default/key:token', 'Key_1.x']) {
     assert.equal(resolved({ auth: { secretRef } }).auth?.secretRef, secretRef)

@@ -146,7 +146,15 @@ test('the token is for the tool alone: no record, answer, log or evidence has it
   const call = await begin(replica, peer, 'r-1')
   const { token = '' } = peer.jobs.get('r-1')?.callback ?? {}
   assert.equal(token.length, 43)
-  await call.push(envelopeOf('r-1', { heard: peer.jobs.get('r-1')?.request ?? null, key: `<${token}>` }))
+  const base64 = Buffer.from(`<${token}>`).toString('base64')
+  const forms = {
+    base64: Buffer.from(token).toString('base64'),
+    inside: base64,
+    hex: Buffer.from(token).toString('hex'),
+    encoded: [...token].map((one) => `%${one.charCodeAt(0).toString(16)}`).join(''),
+  }
+  const heard = peer.jobs.get('r-1')?.request ?? null
+  await call.push(envelopeOf('r-1', { heard, key: `<${token}>`, ...forms }))
   const answer = await call.answer
   const headers = { authorization: `Bearer ${ADMIN}` }
   const shown = await (await fetch(`${replica.url}/v1/calls/${call.id}`, { headers })).text()
@@ -154,6 +162,11 @@ test('the token is for the tool alone: no record, answer, log or evidence has it
   const evidence: string[] = []
   for await (const line of replica.runtime.audit.export()) evidence.push(line)
   assert.doesNotMatch(JSON.stringify([answer, shown, evidence]), new RegExp(token))
+  const { heard: _, ...rest } = answer.output as JsonObject
+  const gone = '[redacted]'
+  assert.deepEqual(rest, { key: `<${gone}>`, base64: gone, inside: rest.inside, hex: gone, encoded: gone })
+  const left = Buffer.from(String(rest.inside).replace(gone, ''), 'base64').toString('latin1')
+  assert.ok(!token.includes(left.slice(2, 6)), left)
   await replica.close()
   for (const file of [path, `${path}-wal`]) {
     assert.equal(readIfThere(file).includes(token), false, file)

@@ -109,13 +109,16 @@ test('what is settled, taken over, put off or out of reach has a line of its own
   events.emit('store:back', { away_ms: 1200 })
   events.emit('audit:failed', { what: 'anchor', message: 'disk full' })
   events.emit('audit:rewound', { message: 'checkpoint 7 is gone' })
+  const why = 'vault cannot be reached: https://vault.internal:8200: ECONNREFUSED'
+  events.emit('secret:failed', { namespace: 'default', secret: 'mail', provider: 'vault', why })
   const all = await lines()
   assert.deepEqual(
     all.map(({ level }) => level),
-    ['info', 'warn', 'warn', 'error', 'info', 'warn', 'error'],
+    ['info', 'warn', 'warn', 'error', 'info', 'warn', 'error', 'warn'],
   )
   assert.equal(all[0]?.by, 'person')
   assert.equal(all[4]?.away_ms, 1200)
+  assert.equal(all[7]?.why, why, 'where it was looked for is for the operator')
 })
 
 test('a fatal line has left when the call that writes it returns', async () => {

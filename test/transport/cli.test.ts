@@ -149,7 +149,10 @@ describe('arguments of a program', () => {
 })
 
 describe('what else a program is given', () => {
-  it('W11: its environment is empty but for what is declared', async () => {
+  it('W11: its environment is empty but for what is declared', async (t) => {
+    // Settings and secrets of the server are there, and must not be seen.
+    process.env.WRIT_TEST_LEAK = 'must not be seen'
+    t.after(() => delete process.env.WRIT_TEST_LEAK)
     assert.deepEqual(await environment({}), [])
     const env = { A: '1', B: 'two words', EMPTY: '' }
     assert.deepEqual(await environment({ env }), ['A=1', 'B=two words', 'EMPTY='])

@@ -100,7 +100,7 @@ test('a send has what is presented with it, and every field of a success is clea
   )
   const reply = await transport.attempt(makeSend(tool, null), listening())
   assert.deepEqual(shown?.headers, [['authorization', `Bearer ${SECRET}`]])
-  assert.deepEqual(needs, [{ namespace: 'default', auth: AUTH }])
+  assert.deepEqual(needs, [{ namespace: 'default', auth: AUTH, reach: tool.reach }])
   assert.deepEqual(reply, {
     kind: 'success',
     output: { [CLEAN]: [CLEAN] },

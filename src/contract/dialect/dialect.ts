@@ -43,7 +43,11 @@ export interface ToolRequest {
   /** What the tool may deduplicate by (S19). */
   readonly key: string
   readonly trace: Trace
-  readonly auth?: { readonly profile: string; readonly secretRef: string; readonly scopes: readonly string[] }
+  /**
+   * Of the credential that the tool is shown; absent where it is shown none. The credential itself is not named: to whoever
+   * reads a request, `auth` is a claim about a secret of its own (S2).
+   */
+  readonly scopes?: readonly string[]
   /** What the caller's request and the tool's own declaration leave. Absent where neither says anything. */
   readonly memoryMb?: number
   readonly netAllowlist?: readonly string[]

@@ -105,10 +105,10 @@ function contextOf(request: ToolRequest): JsonObject {
 }
 
 /** S2: what the caller names only narrows what the tool's credential has. */
-function scopesOf({ auth, echo }: ToolRequest): JsonObject {
-  if (auth === undefined) return {}
+function scopesOf({ scopes, echo }: ToolRequest): JsonObject {
+  if (scopes === undefined) return {}
   const asked = echo?.context.scopes
-  return { scopes: Array.isArray(asked) ? auth.scopes.filter((one) => asked.includes(one)) : auth.scopes }
+  return { scopes: Array.isArray(asked) ? scopes.filter((one) => asked.includes(one)) : scopes }
 }
 
 /** 004 wants a UUID. 32 hex digits are one without its dashes; any other id is only in our own records. */

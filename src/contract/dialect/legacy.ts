@@ -102,14 +102,13 @@ export function encodeLegacy(answer: Answer): JsonObject {
   }
 }
 
-/** The old shape carries the token itself; ours never does: the transport puts it where the profile says. */
+/** The old shape carries the token itself; ours never does: the transport puts it where the tool's profile says. */
 function encodeLegacySend(request: ToolRequest): JsonObject {
   return {
     request_id: request.requestId,
     tool: request.tool.name,
     action: request.tool.operation,
     ...(request.input === undefined ? {} : { parameters: request.input }),
-    ...(request.auth === undefined ? {} : { auth: { type: request.auth.profile } }),
     context: {
       ...(request.taskId === undefined ? {} : { task: request.taskId }),
       ...(request.agent === undefined ? {} : { agent: request.agent }),

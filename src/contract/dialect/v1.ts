@@ -175,7 +175,7 @@ export function encodeV1(answer: Answer): JsonObject {
 }
 
 function encodeV1Send(request: ToolRequest): JsonObject {
-  const { tool, auth } = request
+  const { tool } = request
   return {
     tool_contract_version: CONTRACT_VERSION,
     request_id: request.requestId,
@@ -191,9 +191,6 @@ function encodeV1Send(request: ToolRequest): JsonObject {
     },
     ...(request.input === undefined ? {} : { input: request.input }),
     runtime: { mode: request.isolation, timeout_ms: Math.max(1, Math.floor(request.timeoutMs)) },
-    ...(auth === undefined
-      ? {}
-      : { auth: { profile: auth.profile, secret_ref: auth.secretRef, scopes: auth.scopes } }),
     trace: { trace_id: request.trace.traceId, span_id: request.trace.spanId },
     attempt: request.attempt,
     idempotency_key: request.key,

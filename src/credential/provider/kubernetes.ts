@@ -15,8 +15,14 @@ export interface KubernetesSettings {
 
 const TIMEOUT_MS = 5_000
 const NAME = 'kubernetes'
+const WHERE = 'the Kubernetes API'
 /** Both must be names there: anything else would be another path. */
 const DNS_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+
+const FIXES: Readonly<Record<number, string>> = {
+  401: 'see that its token has not ended, and is one of this cluster',
+  403: 'let its account get secrets in that namespace, with a Role and a RoleBinding',
+}
 
 export const createKubernetesProvider: ProviderFactory<KubernetesSettings> = (settings, kit) => {
   let opened: Promise<{ readonly access: KubeAccess; readonly way: TrustingEgress }> | undefined
@@ -49,7 +55,7 @@ export const createKubernetesProvider: ProviderFactory<KubernetesSettings> = (se
       const path = `/api/v1/namespaces/${namespace}/secrets/${ref.name}`
       const reply = await egress
         .send({
-          url: new URL(path, access.server).href,
+          url: new URL(`${access.server.pathname.replace(/\/$/, '')}${path}`, access.server).href,
           timeoutMs: TIMEOUT_MS,
           // A Secret there has at most 1 MiB, and base64 makes more of it.
           maxBytes: 4 * 1024 * 1024,
@@ -61,17 +67,15 @@ export const createKubernetesProvider: ProviderFactory<KubernetesSettings> = (se
         .catch((error) => {
           const why = error instanceof Error ? error.message : 'failed'
           throw new SecretUnavailable(
-            `the Kubernetes API cannot be reached: ${why}. Fix: see that egress_private names it where it is private`,
+            'the Kubernetes API cannot be reached. Fix: see that egress_private names it where it is private',
+            { detail: `the Kubernetes API cannot be reached: ${why}` },
           )
         })
       if (reply.status === 200) return materialOf(reply.body, ref)
-      if (reply.status === 404) return undefined
-      const fix =
-        reply.status === 401 || reply.status === 403
-          ? 'Fix: let its account get secrets in that namespace, with a Role and a RoleBinding'
-          : 'Fix: see its log'
+      if (reply.status === 404) return notThere(reply.body)
+      const fix = FIXES[reply.status] ?? 'see its log'
       throw new SecretUnavailable(
-        `the Kubernetes API answered ${reply.status} for secret ${ref.namespace}/${ref.name}. ${fix}`,
+        `the Kubernetes API answered ${reply.status} for secret ${ref.namespace}/${ref.name}. Fix: ${fix}`,
       )
     },
     async close() {
@@ -80,8 +84,15 @@ export const createKubernetesProvider: ProviderFactory<KubernetesSettings> = (se
   }
 }
 
+/** It says so itself. Any other 404 is that of a wrong address, and says nothing of the secret. */
+function notThere(body: Uint8Array): undefined {
+  const { kind, reason } = readReply(body, WHERE)
+  if (kind !== 'Status' || reason !== 'NotFound')
+    throw new SecretUnavailable(`${WHERE} has no Secrets at its address. Fix: see the server of its cluster`)
+}
+
 function materialOf(body: Uint8Array, ref: SecretRef): SecretMaterial | undefined {
-  const { data, metadata, kind } = readReply(body, 'the Kubernetes API')
+  const { data, metadata, kind } = readReply(body, WHERE)
   if (kind !== 'Secret' || !isJsonObject(metadata))
     throw new SecretUnavailable(
       'the Kubernetes API answered with something that is no Secret. Fix: see its address',

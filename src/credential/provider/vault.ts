@@ -49,14 +49,24 @@ export const createVaultProvider: ProviderFactory<VaultSettings> = (settings, ki
   let login: Login | undefined
   let entering: Promise<Login> | undefined
 
+  function way() {
+    opened ??= trustOf(settings, kit)
+      .then((ca) => createTrustingEgress(kit, base, { ca }))
+      .catch((error) => {
+        // What was missing may be there the next time.
+        opened = undefined
+        throw error
+      })
+    return opened
+  }
+
   async function send(
     method: 'GET' | 'POST',
     path: string,
     token?: string,
     body?: object,
   ): Promise<EgressReply> {
-    opened ??= trustOf(settings, kit).then((ca) => createTrustingEgress(kit, base, { ca }))
-    const { egress } = await opened
+    const { egress } = await way()
     try {
       return await egress.send({
         url: new URL(`/v1/${path}`, base).href,
@@ -71,9 +81,9 @@ export const createVaultProvider: ProviderFactory<VaultSettings> = (settings, ki
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
     } catch (error) {
-      const why = error instanceof Error ? error.message : 'failed'
       throw new SecretUnavailable(
-        `vault cannot be reached: ${why}. Fix: see that it runs, and that egress_private names it where it is private`,
+        'vault cannot be reached. Fix: see that it runs, and that egress_private names it where it is private',
+        { detail: `vault cannot be reached: ${error instanceof Error ? error.message : 'failed'}` },
       )
     }
   }
@@ -125,7 +135,8 @@ export const createVaultProvider: ProviderFactory<VaultSettings> = (settings, ki
     const token = await tokenOf()
     const reply = await send('GET', path, token)
     if (reply.status !== 403 || settings.approle === undefined) return reply
-    // It may have been revoked, or have ended while nobody asked.
+    // It may have been revoked, or have ended while nobody asked. One that lives has no right, and another would have none.
+    if ((await send('GET', 'auth/token/lookup-self', token)).status === 200) return reply
     if (login?.token === token) login = undefined
     return send('GET', path, await tokenOf())
   }
@@ -135,8 +146,7 @@ export const createVaultProvider: ProviderFactory<VaultSettings> = (settings, ki
     async read(ref) {
       const reply = await ask(ref)
       if (reply.status === 200) return materialOf(reply)
-      // One that was deleted, or was never there.
-      if (reply.status === 404) return undefined
+      if (reply.status === 404) return notThere(reply, settings)
       const fix =
         reply.status === 403
           ? 'Fix: give its policy read on the path, and see that the token is valid'
@@ -170,6 +180,16 @@ function materialOf({ body }: EgressReply): SecretMaterial | undefined {
   if (Object.keys(values).length === 0) return undefined
   // Its number begins anew where all versions were destroyed; the time does not.
   return { values, version: `${String(metadata.version)} ${String(metadata.created_time)}` }
+}
+
+/** One that was deleted, or was never there. A mount that is not there is also a 404, and says nothing of the secret. */
+function notThere({ body }: EgressReply, { mount = 'secret' }: VaultSettings): undefined {
+  const { errors = [] } = readReply(body, NAME)
+  if (!Array.isArray(errors) || errors.length > 0)
+    throw new SecretUnavailable(
+      'vault has nothing mounted where it is asked. Fix: set mount and namespace to those of its KV engine',
+      { detail: `vault has nothing mounted at ${mount}` },
+    )
 }
 
 function pathOf(template = '{namespace}/{name}', { namespace, name }: SecretRef): string {
@@ -208,9 +228,8 @@ function fromFile(file: string | undefined, { folder }: ProviderKit, what: strin
   try {
     return readSecretFile(resolve(folder, file), `the ${what} for vault in`)?.trim()
   } catch (error) {
-    throw new SecretUnavailable(
-      error instanceof Error ? error.message : `the ${what} for vault cannot be read`,
-    )
+    const message = `the ${what} for vault cannot be read. Fix: the operator sees why in the log of the server`
+    throw new SecretUnavailable(message, error instanceof Error ? { detail: error.message } : {})
   }
 }
 

@@ -38,7 +38,7 @@ const request: ToolRequest = {
   attempt: 2,
   key: 'x'.repeat(43),
   trace: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' },
-  auth: { profile: 'bearer', secretRef: 'crm-token', scopes: ['crm.write'] },
+  scopes: ['crm.write'],
 }
 
 describe('sending to a tool', () => {
@@ -58,6 +58,17 @@ describe('sending to a tool', () => {
     })
   }
 
+  it('S2: names no credential, which whoever reads it would take for a claim about one of its own', () => {
+    for (const name of DIALECT_NAMES) {
+      const body = dialects.get(name).encodeSend(request)
+      assert.ok(!('auth' in body), name)
+      const decoded = dialects.decode(body, counterMint())
+      assert.ok(decoded.ok)
+      const { authProfile, secretRef } = decoded.call.claims
+      assert.deepEqual([authProfile, secretRef], [undefined, undefined], name)
+    }
+  })
+
   it("v1: carries the caller's task, agent, trace, attempt, key and deadline", () => {
     assert.partialDeepStrictEqual(dialects.get('v1').encodeSend(request), {
       request_id: 'req-1',
@@ -67,7 +78,6 @@ describe('sending to a tool', () => {
       idempotency_key: request.key,
       deadline_unix_ms: 1_893_456_000_000,
       trace: { trace_id: request.trace.traceId, span_id: request.trace.spanId },
-      auth: { profile: 'bearer', secret_ref: 'crm-token' },
     })
   })
 
@@ -94,7 +104,7 @@ describe('sending to a tool', () => {
     ) as { request: Record<string, JsonObject> }
     const decoded = dialects.decode(full.request, counterMint())
     assert.ok(decoded.ok && decoded.call.echo)
-    const { auth: _, ...open } = request
+    const { scopes: _, ...open } = request
     const sent = dialects
       .get('four-outcome')
       .encodeSend({ ...open, trace: decoded.call.trace, echo: decoded.call.echo }) as Record<
