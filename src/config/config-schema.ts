@@ -204,7 +204,7 @@ const settings = {
       minLength: 1,
       maxLength: 4096,
       description:
-        'Commands, with commas between them, such as `jq,/opt/tools/report`: what tools of type cli may run on this machine. Names are looked up in `/usr/local/sbin`, `/usr/local/bin`, `/usr/sbin`, `/usr/bin`, `/sbin` and `/bin`. Without it, none. Profile `production` runs no program on the host at all.',
+        'Commands, with commas between them, such as `jq,/opt/tools/report`: what tools of type cli may run on this machine. Names are looked up in `/usr/local/sbin`, `/usr/local/bin`, `/usr/sbin`, `/usr/bin`, `/sbin` and `/bin`. Without it, none. In profile `production` no tool of type cli runs, and MCP servers over standard streams are started from these commands only.',
     }),
   ),
   egress_private: Type.Optional(

@@ -1,6 +1,6 @@
 // From flags, environment and defaults to one frozen configuration, or everything that is wrong with it.
 import { BlockList, isIP } from 'node:net'
-import { Value } from 'typebox/value'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { didYouMean } from '../util/did-you-mean.ts'
 import {
   type Config,
@@ -41,6 +41,8 @@ export const CLIENT_VARIABLES = {
 /** Flags win over the environment, the environment over defaults. */
 export function resolveConfig(sources: ConfigSources): ConfigResult {
   const problems: ConfigProblem[] = unknownVariables(sources.env)
+  // Not the validator of typebox: that is three hundred modules more to load in every start, and this one is there anyway.
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, meta: false, code: { optimize: false } })
   const values: Record<string, unknown> = {}
   const sourceOf = new Map<string, string>()
   for (const name of SETTING_NAMES) {
@@ -60,13 +62,13 @@ export function resolveConfig(sources: ConfigSources): ConfigResult {
       continue
     }
     const value = readValue(setting, raw)
-    if (value === undefined || !Value.Check(ConfigSchema.properties[name], value)) {
+    if (value === undefined || !ajv.validate(ConfigSchema.properties[name], value)) {
       problems.push(badValue(setting, source, raw))
     } else values[name] = value
   }
   if (problems.length > 0) return { ok: false, problems }
   const config: unknown = Object.freeze(values)
-  Value.Assert(ConfigSchema, config)
+  if (!ajv.validate<Config>(ConfigSchema, config)) throw new Error(`a default is wrong: ${ajv.errorsText()}`)
   const refused = refusals(config, (name) => sourceOf.get(name) ?? variableOf(name))
   return refused.length > 0 ? { ok: false, problems: refused } : { ok: true, config }
 }

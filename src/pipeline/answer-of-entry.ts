@@ -2,9 +2,8 @@
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { CallRecord } from '../contract/call.ts'
 import type { Entry } from '../contract/entry.ts'
-import { failureRow } from '../contract/failures.ts'
-import { fourOutcomeStatusOf, v1StatusOf } from '../contract/projection.ts'
 import { CONTRACT_VERSION } from '../contract/version.ts'
+import { endedPart } from './ended-event.ts'
 import type { Kit } from './kit.ts'
 
 export function emitEntryEnded(entry: Entry, { tool }: CatalogTool, record: CallRecord, kit: Kit): void {
@@ -17,7 +16,6 @@ export function emitEntryEnded(entry: Entry, { tool }: CatalogTool, record: Call
   }
   if (!kit.events.heard('call:ended')) return
   const operation = tool.operations[entry.operation]
-  const row = failure && failureRow(failure.id)
   kit.events.emit('call:ended', {
     call_id: record.id,
     tool_contract_version: CONTRACT_VERSION,
@@ -35,19 +33,6 @@ export function emitEntryEnded(entry: Entry, { tool }: CatalogTool, record: Call
     trace_id: entry.trace.traceId,
     span_id: entry.trace.spanId,
     started_at: new Date(record.createdAt).toISOString(),
-    ended_at: new Date(kit.world.clock.now()).toISOString(),
-    duration_ms: answer.usage.durationMs,
-    tool_attempt: answer.usage.attempt,
-    tool_status: v1StatusOf(answer),
-    tool_code: row?.v1.code ?? '',
-    tool_reason: row?.v1.reason ?? '',
-    error_code: row?.four.code ?? '',
-    error_reason: row?.dotted ?? '',
-    outcome: fourOutcomeStatusOf(answer),
-    retryable: failure?.retryable ?? false,
-    failure: failure?.id ?? '',
-    state: answer.state,
-    effect: answer.effect,
-    replayed: answer.replayed,
+    ...endedPart(answer, kit.world.clock.now()),
   })
 }

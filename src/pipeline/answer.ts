@@ -3,11 +3,10 @@ import { type Answer, isOutcome } from '../contract/answer.ts'
 import type { CallRecord } from '../contract/call.ts'
 import type { Caller } from '../contract/caller.ts'
 import type { RefusedCall } from '../contract/dialect/dialect.ts'
-import { failureRow } from '../contract/failures.ts'
-import { fourOutcomeStatusOf, v1StatusOf } from '../contract/projection.ts'
 import { CONTRACT_VERSION } from '../contract/version.ts'
 import type { CallEndedEvent, CallEvent } from '../event/event.ts'
 import type { Fact } from '../ledger/ledger.ts'
+import { endedPart } from './ended-event.ts'
 import type { Kit } from './kit.ts'
 import { runningResult } from './result.ts'
 import type { CallResult, Claimed, Received, Valid } from './stages.ts'
@@ -47,7 +46,6 @@ function warningsOf(state: Received, result: CallResult): readonly string[] {
 /** The output is kept once: in the entry where there is one. */
 export function recordOf(state: Received, answer: Answer, entryId: string | undefined, kit: Kit): CallRecord {
   const { call, caller } = state
-  const { output, ...rest } = answer
   return {
     namespace: caller.namespace,
     id: call.id,
@@ -63,8 +61,12 @@ export function recordOf(state: Received, answer: Answer, entryId: string | unde
     epoch: kit.world.epoch,
     createdAt: state.receivedAt,
     ...(answer.final ? { endedAt: kit.world.clock.now() } : {}),
-    answer: entryId === undefined ? answer : rest,
+    answer: entryId === undefined ? answer : bare(answer),
   }
+}
+
+function bare({ output: _, ...rest }: Answer): Answer {
+  return rest
 }
 
 /** How a call is kept and shown while it runs. */
@@ -125,24 +127,7 @@ export function emitEnded(state: Received, answer: Answer, kit: Kit): void {
     })
   }
   if (!kit.events.heard('call:ended')) return
-  const row = failure && failureRow(failure.id)
-  const event: CallEndedEvent = {
-    ...startEvent(state),
-    ended_at: new Date(kit.world.clock.now()).toISOString(),
-    duration_ms: answer.usage.durationMs,
-    tool_attempt: answer.usage.attempt,
-    tool_status: v1StatusOf(answer),
-    tool_code: row?.v1.code ?? '',
-    tool_reason: row?.v1.reason ?? '',
-    error_code: row?.four.code ?? '',
-    error_reason: row?.dotted ?? '',
-    outcome: fourOutcomeStatusOf(answer),
-    retryable: failure?.retryable ?? false,
-    failure: failure?.id ?? '',
-    state: answer.state,
-    effect: answer.effect,
-    replayed: answer.replayed,
-  }
+  const event: CallEndedEvent = { ...startEvent(state), ...endedPart(answer, kit.world.clock.now()) }
   kit.events.emit('call:ended', event)
 }
 

@@ -2,6 +2,7 @@
 import { canonicalJson, sha256Hex } from '../util/canonical.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import { API_VERSION } from './document.ts'
+import { cleanDefinition, saidDefinition } from './mcp-text.ts'
 import { isName } from './name.ts'
 import type { ResolvedMcpServer } from './resolved-mcp-server.ts'
 
@@ -16,6 +17,8 @@ export interface McpDefinition {
   readonly inputSchema: JsonObject
   readonly outputSchema?: JsonObject
   readonly annotations?: JsonObject
+  /** The digest of all this in the words of the server, where something that they hide was taken out. */
+  readonly said?: string
 }
 
 /** The pin of a generated tool: its `spec.mcp`. */
@@ -25,29 +28,14 @@ export interface McpPin {
   readonly labelled?: boolean
   readonly title?: string
   readonly annotations?: JsonObject
+  readonly said?: string
   readonly gone?: boolean
   /** `problem`: why it cannot be taken on. */
   readonly offered?: JsonObject
 }
 
-const DESCRIPTION_BYTES = 4096
-const TITLE_BYTES = 256
 const SCHEMA_BYTES = 128 * 1024
 const ANNOTATION_BYTES = 8 * 1024
-
-/** Sequences that terminals obey, then every other control character but line break and tab. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
-const CONTROLS =
-  /[^\P{Cc}\n\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f\ufeff]|[\u{e0000}-\u{e007f}]/gu
-
-/** Text of a server, as it may be shown: nothing that moves a cursor, hides, or turns the direction of text. */
-export function cleanText(text: string, bytes: number): string {
-  const clean = text.replaceAll(ESCAPES, '').replaceAll(CONTROLS, '').trim()
-  if (Buffer.byteLength(clean) <= bytes) return clean
-  const cut = Buffer.from(clean).subarray(0, bytes)
-  return new TextDecoder().decode(cut).replace(/\ufffd+$/, '')
-}
 
 /** The definition as it is kept; a text where it cannot be. */
 export function takeDefinition(given: {
@@ -67,14 +55,18 @@ export function takeDefinition(given: {
       return `its ${what} is longer than ${SCHEMA_BYTES} bytes`
   }
   const hints = annotations !== undefined && JSON.stringify(annotations).length <= ANNOTATION_BYTES
-  return {
+  const words = {
     name,
-    ...(title === undefined ? {} : { title: cleanText(title, TITLE_BYTES) }),
-    description: cleanText(description, DESCRIPTION_BYTES),
+    ...(title === undefined ? {} : { title }),
+    description,
     inputSchema,
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(hints ? { annotations } : {}),
   }
+  const taken = cleanDefinition(words)
+  const said = definitionDigest(saidDefinition(words))
+  // A change of what nobody sees is a change, too: whoever looks after the tool is told of it.
+  return said === definitionDigest(taken) ? taken : { ...taken, said }
 }
 
 /** Over all that is taken of it, so that two with one digest read the same to everybody. */
@@ -83,7 +75,7 @@ export function definitionDigest(definition: McpDefinition): string {
 }
 
 export function definitionJson(definition: McpDefinition): JsonObject {
-  const { name, title, description, inputSchema, outputSchema, annotations } = definition
+  const { name, title, description, inputSchema, outputSchema, annotations, said } = definition
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -91,11 +83,12 @@ export function definitionJson(definition: McpDefinition): JsonObject {
     input_schema: inputSchema,
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...(said === undefined ? {} : { said }),
   }
 }
 
 export function readDefinition(json: JsonObject): McpDefinition {
-  const { name, title, description, input_schema: input, output_schema: output, annotations } = json
+  const { name, title, description, input_schema: input, output_schema: output, annotations, said } = json
   return {
     name: String(name),
     ...(typeof title === 'string' ? { title } : {}),
@@ -103,6 +96,7 @@ export function readDefinition(json: JsonObject): McpDefinition {
     inputSchema: isJsonObject(input) ? input : {},
     ...(isJsonObject(output) ? { outputSchema: output } : {}),
     ...(isJsonObject(annotations) ? { annotations } : {}),
+    ...(typeof said === 'string' ? { said } : {}),
   }
 }
 
@@ -136,13 +130,14 @@ export function generateTool(
   pin: Pick<McpPin, 'pin' | 'gone' | 'offered'>,
 ): JsonObject {
   const labels = Object.hasOwn(server.labels, definition.name) ? server.labels[definition.name] : undefined
-  const { title, annotations, description, inputSchema, outputSchema } = definition
+  const { title, annotations, description, inputSchema, outputSchema, said } = definition
   const own: McpPin = {
     pin: pin.pin,
     digest: definitionDigest(definition),
     ...(isLabelled(labels) ? { labelled: true } : {}),
     ...(title === undefined ? {} : { title }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...(said === undefined ? {} : { said }),
     ...(pin.gone === true ? { gone: true } : {}),
     ...(pin.offered === undefined ? {} : { offered: pin.offered }),
   }
@@ -181,6 +176,7 @@ export function madeFrom(
     ...(spec.output_schema === undefined ? {} : { output_schema: spec.output_schema }),
     ...(mcp.title === undefined ? {} : { title: mcp.title }),
     ...(mcp.annotations === undefined ? {} : { annotations: mcp.annotations }),
+    ...(mcp.said === undefined ? {} : { said: mcp.said }),
   })
   return { server: String(spec.mcp_server_ref), definition, mcp: mcp as unknown as McpPin }
 }

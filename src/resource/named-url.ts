@@ -21,7 +21,8 @@ const PLACE = /\{(key|token)\}/g
 export function checkNamedUrl(context: ResolveContext, named: NamedUrl, path: Path): void {
   const { findings, type, options } = context
   if (type !== 'http') {
-    findings.error(path, `is only read for type http, not ${type}`, 'name an operation')
+    const fix = 'name an operation that the tool declares under operations, in place of url'
+    findings.error(path, `is only read for type http, not ${type}`, fix)
     return
   }
   const places = [...named.url.matchAll(PLACE)].map((match) => match[1])

@@ -112,6 +112,7 @@ const McpPinSchema = Type.Object(
     labelled: Type.Optional(Type.Boolean()),
     title: Type.Optional(Type.String()),
     annotations: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })),
+    said: Type.Optional(Type.String()),
     gone: Type.Optional(Type.Boolean()),
     offered: Type.Optional(Type.Unsafe<JsonObject>({ type: 'object' })),
   },

@@ -12,8 +12,9 @@ import { CallerGone } from './body.ts'
 import { inNamespaceOf, refuseTwoNamespaces } from './call-namespace.ts'
 import { readCallRequest } from './call-request.ts'
 import type { Edge } from './edge.ts'
-import { readMessage } from './grpc-message.ts'
+import { CompressedMessage, readMessage } from './grpc-message.ts'
 import {
+  endCompressed,
   endWithMessage,
   endWithStatus,
   type Meta,
@@ -46,6 +47,11 @@ export async function serveExecute(edge: GrpcEdge, request: GrpcRequest): Promis
     await execute(edge, request)
   } catch (error) {
     if (error instanceof CallerGone) return
+    if (error instanceof CompressedMessage) {
+      edge.metrics.refused('body-unreadable')
+      endCompressed(stream, encodingOf(headers))
+      return
+    }
     const refusal = error instanceof Refusal ? error.options : refusalOf(error)
     if (refusal.failure === 'internal')
       edge.logger?.error({ err: error, method: 'gRPC', route: headers[':path'] }, 'request failed')
@@ -131,6 +137,10 @@ function timeoutOf(headers: IncomingHttpHeaders): number | undefined {
     message: 'The grpc-timeout header is no time.',
     fix: 'Send up to eight digits and one of H, M, S, m, u, n.',
   })
+}
+
+export function encodingOf({ 'grpc-encoding': encoding }: IncomingHttpHeaders): string | undefined {
+  return Array.isArray(encoding) ? encoding[0] : encoding
 }
 
 /** Each value of a header that must be sent once. */

@@ -5,8 +5,12 @@ import type { World } from '../util/world.ts'
 import { CallerGone } from './body.ts'
 import { Refusal } from './refusal.ts'
 
+/** Its sender has compressed the message. */
+export class CompressedMessage extends Error {
+  override readonly name = 'CompressedMessage'
+}
+
 const FLAWS = {
-  compressed: 'The message is compressed, which is not read.',
   cut: 'The message ends before its length.',
   several: 'The call has more than one message.',
 }
@@ -16,7 +20,7 @@ interface Bounds {
   readonly requestTimeoutMs: number
 }
 
-/** Nothing past the limit is ever held. Rejects with a `Refusal`, or with `CallerGone`. */
+/** Nothing past the limit is ever held. Rejects with a `Refusal`, a `CompressedMessage`, or with `CallerGone`. */
 export function readMessage(
   { world, requestTimeoutMs }: Bounds,
   stream: ServerHttp2Stream,
@@ -35,6 +39,7 @@ export function readMessage(
       const message = reader.end()
       if (message === undefined) reject(unreadable('The call has no message.'))
       else if (message === 'too-large') reject(tooLarge(limit))
+      else if (message === 'compressed') reject(new CompressedMessage())
       else if (typeof message === 'string') reject(unreadable(FLAWS[message]))
       else resolve(Buffer.from(message.buffer, message.byteOffset, message.byteLength))
     }

@@ -34,6 +34,18 @@ export function endWithStatus(
   )
 }
 
+/** As the protocol says it: what is read is named, and a flag without the name of an encoding is a fault of the caller. */
+export function endCompressed(stream: ServerHttp2Stream, encoding: string | undefined): void {
+  const meta = { 'grpc-accept-encoding': 'identity' }
+  if (encoding === undefined || encoding === 'identity') {
+    const message = 'The message has its Compressed-Flag set, and no grpc-encoding. Fix: send it as it is.'
+    endWithStatus(stream, GRPC_STATUS.INTERNAL, message, meta)
+  } else {
+    const named = `The message is compressed (${encoding.slice(0, 32)}); what is read is identity.`
+    endWithStatus(stream, UNIMPLEMENTED, `${named} Fix: send it as it is.`, meta)
+  }
+}
+
 /** S31. */
 export function statusOfFailure(id: FailureId): number {
   return GRPC_STATUS[failureRow(id).grpc]

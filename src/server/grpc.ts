@@ -2,9 +2,9 @@
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import { GRPC_PATH } from '../contract/grpc-service.ts'
 import type { Timer } from '../util/world.ts'
-import { type GrpcEdge, type GrpcRequest, serveExecute } from './grpc-calls.ts'
-import { readMessage } from './grpc-message.ts'
-import { endWithMessage, endWithStatus, NOT_FOUND, UNIMPLEMENTED } from './grpc-status.ts'
+import { encodingOf, type GrpcEdge, type GrpcRequest, serveExecute } from './grpc-calls.ts'
+import { CompressedMessage, readMessage } from './grpc-message.ts'
+import { endCompressed, endWithMessage, endWithStatus, NOT_FOUND, UNIMPLEMENTED } from './grpc-status.ts'
 import { healthOf } from './health.ts'
 import { listen } from './listen.ts'
 import type { Server, ServerOptions } from './server.ts'
@@ -93,17 +93,21 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
       return
     }
     if (path === GRPC_PATH) return serveExecute(edge, request)
-    if (path === HEALTH_PATH) return serveHealth(stream)
+    if (path === HEALTH_PATH) return serveHealth(request)
     const shown = path.slice(0, 128)
     endWithStatus(stream, UNIMPLEMENTED, `There is no method ${shown}. Fix: call ${GRPC_PATH.slice(1)}.`)
   }
 
   /** In an encoding of its own, which is two bytes long. Needs no token, as /readyz. */
-  async function serveHealth(stream: ServerHttp2Stream): Promise<void> {
+  async function serveHealth({ stream, headers }: GrpcRequest): Promise<void> {
     let asked: string
     try {
       asked = (await readMessage(edge, stream, MAX_HEALTH_BYTES)).toString('latin1')
-    } catch {
+    } catch (error) {
+      if (error instanceof CompressedMessage) {
+        endCompressed(stream, encodingOf(headers))
+        return
+      }
       asked = 'what nobody could read'
     }
     if (asked !== '' && asked !== `\n${String.fromCharCode(SERVICE.length)}${SERVICE}`) {

@@ -1,7 +1,7 @@
 // One unary call over a connection: its headers and message out, one message and a status back.
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
 import type { Abort, AbortReason } from '../util/abort.ts'
-import { createFrameReader, type FrameFlaw, frameOf } from '../util/grpc-frame.ts'
+import { createFrameReader, type FrameFlaw, type FrameReader, frameOf } from '../util/grpc-frame.ts'
 import type { Channel } from './grpc-connection.ts'
 
 export interface UnaryRequest {
@@ -16,7 +16,9 @@ export type UnaryEnd =
       readonly kind: 'ended'
       readonly headers: IncomingHttpHeaders
       readonly trailers: IncomingHttpHeaders
-      readonly message: Uint8Array | FrameFlaw | undefined
+      /** As it came. */
+      readonly message: Uint8Array | FrameFlaw | 'undecodable' | undefined
+      readonly compressed: boolean
     }
   /** `refused`: the peer never looked at the call. */
   | { readonly kind: 'broken'; readonly refused: boolean; readonly code: string }
@@ -40,7 +42,7 @@ export function unaryCall(
     }
     sending()
     const stream = channel.request(request.headers)
-    const reader = createFrameReader(request.maxBytes)
+    const reader = createFrameReader(request.maxBytes, { compressed: true })
     let headers: IncomingHttpHeaders = {}
     let trailers: IncomingHttpHeaders = {}
     let code = ''
@@ -62,7 +64,7 @@ export function unaryCall(
     stream.on('data', (chunk: Buffer) => {
       if (over || reader.push(chunk) === undefined) return
       // What follows cannot mend it; the answer is known.
-      end({ kind: 'ended', headers, trailers, message: reader.end() })
+      end(endedWith(headers, trailers, reader))
       drop()
     })
     stream.on('error', (error: Error & { readonly code?: string }) => {
@@ -74,7 +76,7 @@ export function unaryCall(
       // Some peers reset the rest of a call that they have answered in full.
       const told = Object.hasOwn(headers, 'grpc-status') || Object.hasOwn(trailers, 'grpc-status')
       if (answered && (whole || told)) {
-        end({ kind: 'ended', headers, trailers, message: reader.end() })
+        end(endedWith(headers, trailers, reader))
         return
       }
       const refused =
@@ -87,4 +89,12 @@ export function unaryCall(
       drop()
     })
   })
+}
+
+function endedWith(
+  headers: IncomingHttpHeaders,
+  trailers: IncomingHttpHeaders,
+  reader: FrameReader,
+): UnaryEnd {
+  return { kind: 'ended', headers, trailers, message: reader.end(), compressed: reader.compressed }
 }

@@ -7,9 +7,13 @@ import { type Channel, type ChannelTarget, type Connection, openConnection } fro
 export interface Channels {
   /**
    * Room for one call; undefined where the abort came first. `fresh`: on a connection that has just been heard of, for
-   * what must not be lost (S25). Rejects with `EgressFailed`.
+   * what must not be lost (S25). Rejects with `EgressFailed`. At once where a connection has room and is not in doubt.
    */
-  open(target: ChannelTarget, fresh: boolean, abort: Abort): Promise<Channel | undefined>
+  open(
+    target: ChannelTarget,
+    fresh: boolean,
+    abort: Abort,
+  ): Channel | undefined | Promise<Channel | undefined>
   close(): Promise<void>
 }
 
@@ -37,7 +41,7 @@ interface Pool {
 }
 
 export function createChannels(
-  world: Pick<World, 'after' | 'clock'>,
+  world: Pick<World, 'after' | 'clock' | 'network'>,
   options: ChannelOptions = {},
 ): Channels {
   const { idleMs = 60_000, connectTimeoutMs = 10_000, ca } = options
@@ -117,8 +121,7 @@ export function createChannels(
   /** Room on a connection that can be used; undefined where it turned out that it cannot. */
   async function usable(connection: Connection, fresh: boolean): Promise<Channel | undefined> {
     const channel = connection.take()
-    const silent = connection.silentMs() > STALE_MS
-    if (silent && (fresh || connection.isDoubted()) && !(await connection.answers())) {
+    if (!isCurrent(connection, fresh) && !(await connection.answers())) {
       channel.release()
       // Calls under way may still be answered.
       connection.retire()
@@ -129,33 +132,39 @@ export function createChannels(
     return undefined
   }
 
-  return {
-    async open(target, fresh, abort) {
-      const key = `${target.reach} ${target.url.origin}`
-      let lost = 0
-      for (;;) {
-        if (ending.aborted) throw new EgressFailed('unreachable', target.url.host, 'the runtime is ending')
-        const pool = poolOf(key)
-        if (abort.aborted) {
-          // Whoever was woken for nothing wakes the next.
-          wakeOne(pool)
-          tidy(key, pool)
-          return undefined
-        }
-        const free = [...pool.connections].find((connection) => connection.hasRoom())
-        if (free !== undefined) {
-          const channel = await untilAbort(usable(free, fresh), abort, (late) => late?.release())
-          if (channel !== undefined) return channel
-          continue
-        }
-        if (pool.connections.size >= MAX_PER_TARGET) {
-          await room(pool, abort)
-          continue
-        }
-        const opened = await untilAbort(openNew(key, pool, target), abort, () => {})
-        if (opened !== undefined && !opened.isOpen() && ++lost === MAX_LOST)
-          throw new EgressFailed('unreachable', target.url.host, 'ends connections as soon as they are made')
+  async function search(target: ChannelTarget, fresh: boolean, abort: Abort): Promise<Channel | undefined> {
+    const key = target.pool
+    let lost = 0
+    for (;;) {
+      if (ending.aborted) throw new EgressFailed('unreachable', target.url.host, 'the runtime is ending')
+      const pool = poolOf(key)
+      if (abort.aborted) {
+        // Whoever was woken for nothing wakes the next.
+        wakeOne(pool)
+        tidy(key, pool)
+        return undefined
       }
+      const free = withRoom(pool)
+      if (free !== undefined) {
+        const channel = await untilAbort(usable(free, fresh), abort, (late) => late?.release())
+        if (channel !== undefined) return channel
+        continue
+      }
+      if (pool.connections.size >= MAX_PER_TARGET) {
+        await room(pool, abort)
+        continue
+      }
+      const opened = await untilAbort(openNew(key, pool, target), abort, () => {})
+      if (opened !== undefined && !opened.isOpen() && ++lost === MAX_LOST)
+        throw new EgressFailed('unreachable', target.url.host, 'ends connections as soon as they are made')
+    }
+  }
+
+  return {
+    open(target, fresh, abort) {
+      const free = withRoom(pools.get(target.pool))
+      const atOnce = free !== undefined && isCurrent(free, fresh) && !abort.aborted && !ending.aborted
+      return atOnce ? free.take() : search(target, fresh, abort)
     },
     async close() {
       ending.abort('shutdown')
@@ -166,6 +175,17 @@ export function createChannels(
       pools.clear()
     },
   }
+}
+
+function withRoom(pool: Pool | undefined): Connection | undefined {
+  if (pool !== undefined)
+    for (const connection of pool.connections) if (connection.hasRoom()) return connection
+  return undefined
+}
+
+/** Heard of lately enough for a call of this kind. */
+function isCurrent(connection: Connection, fresh: boolean): boolean {
+  return connection.silentMs() <= STALE_MS || !(fresh || connection.isDoubted())
 }
 
 /** undefined when the abort came first; what comes later is handed to `late`. */

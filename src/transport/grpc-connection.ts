@@ -10,6 +10,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { dial } from '../egress/dial.ts'
 import { EgressFailed } from '../egress/egress-failed.ts'
+import { resolverOf } from '../egress/network.ts'
 import type { Abort } from '../util/abort.ts'
 import type { Reach } from '../util/address-class.ts'
 import type { Timer, World } from '../util/world.ts'
@@ -18,6 +19,8 @@ export interface ChannelTarget {
   /** http: without TLS, by the tool's own declaration. */
   readonly url: URL
   readonly reach: Reach
+  /** Targets of the same one share connections. */
+  readonly pool: string
 }
 
 /** Room for one call on a connection, kept for whoever has it. */
@@ -68,7 +71,7 @@ const MAX_HEADER_BYTES = 16_384
 
 /** Connected, with the first word of a peer that speaks HTTP/2. Rejects with `EgressFailed`: then nothing was sent. */
 export async function openConnection(
-  world: Pick<World, 'after' | 'clock'>,
+  world: Pick<World, 'after' | 'clock' | 'network'>,
   target: ChannelTarget,
   options: ConnectionOptions,
 ): Promise<Connection> {
@@ -120,8 +123,10 @@ export async function openConnection(
 
   function take(): Channel {
     calls++
-    idle?.cancel()
-    session.ref()
+    if (calls === 1) {
+      idle?.cancel()
+      session.ref()
+    }
     let held = true
     let used = false
     let answered = false
@@ -179,7 +184,7 @@ export async function openConnection(
 }
 
 async function openSession(
-  world: Pick<World, 'after' | 'clock'>,
+  world: Pick<World, 'after' | 'clock' | 'network'>,
   { url, reach }: ChannelTarget,
   { connectTimeoutMs, ca, abort }: ConnectionOptions,
 ): Promise<ClientHttp2Session> {
@@ -191,6 +196,7 @@ async function openSession(
     reach,
     timeoutMs: connectTimeoutMs,
     abort,
+    resolve: resolverOf(world.network),
     ...(secure ? { tls } : {}),
   })
   if (secure && (socket as TLSSocket).alpnProtocol !== 'h2') {

@@ -2,6 +2,7 @@
 import { type OutgoingHttpHeaders, sensitiveHeaders } from 'node:http2'
 import { GRPC_PATH, GRPC_TYPE } from '../contract/grpc-service.ts'
 import { refuse } from './endpoint.ts'
+import { ACCEPT_ENCODING } from './grpc-encoding.ts'
 import { traceparent } from './traceparent.ts'
 import type { Refusal, Send } from './transport.ts'
 
@@ -36,6 +37,7 @@ export function metadataOf(send: Send, userAgent: string): Metadata | Refusal {
     ':path': GRPC_PATH,
     te: 'trailers',
     'content-type': GRPC_TYPE,
+    'grpc-accept-encoding': ACCEPT_ENCODING,
     'grpc-timeout': grpcTimeout(timeoutMs),
     ...own,
     // Kept out of the tables of compressed headers, on both sides.

@@ -13,7 +13,11 @@ import type { Refusal, Reply, Send } from './transport.ts'
 
 type Ended = Extract<UnaryEnd, { kind: 'ended' }>
 
-const FLAWS = { compressed: 'is compressed, which was not asked for', several: 'has more than one message' }
+const FLAWS = {
+  compressed: 'is compressed in a way that was not offered (grpc-encoding: gzip is)',
+  undecodable: 'is no gzip, although it says so',
+  several: 'has more than one message',
+}
 
 export function readUnary(end: UnaryEnd, send: Send, dialects: DialectRegistry, now: number): Reply {
   if (end.kind === 'aborted') return abortRefusal(end.reason, end.sent, send)
@@ -24,13 +28,11 @@ export function readUnary(end: UnaryEnd, send: Send, dialects: DialectRegistry, 
 /** undefined where the status says that all is well, or that it has not come. */
 function statusReply({ headers, trailers }: Ended, { operation }: Send, now: number): Refusal | undefined {
   const http = Number(headers[':status'])
-  const words = { ...headers, ...trailers }
-  const said = readGrpcStatus(textOf(words['grpc-status']))
-  const wait =
-    readPushback(textOf(words['grpc-retry-pushback-ms'])) ??
-    parseRetryAfter(textOf(words['retry-after']), now)
-  if (said !== undefined)
-    return isOk(said) ? undefined : grpcRefusal(said, textOf(words['grpc-message']), operation, wait)
+  const word = (name: string) => textOf(trailers[name] ?? headers[name])
+  const said = readGrpcStatus(word('grpc-status'))
+  if (said !== undefined && isOk(said)) return undefined
+  const wait = readPushback(word('grpc-retry-pushback-ms')) ?? parseRetryAfter(word('retry-after'), now)
+  if (said !== undefined) return grpcRefusal(said, word('grpc-message'), operation, wait)
   if (isSuccessStatus(http)) return undefined
   // Something on the way answered, that does not know of gRPC.
   return statusRefusal({ kind: 'answered', status: http, headers, body: new Uint8Array(0) }, operation, now)
@@ -41,10 +43,10 @@ function messageReply(end: Ended, send: Send, dialects: DialectRegistry): Reply 
   if (message === 'too-large') return tooLarge(send)
   if (!isGrpcType(textOf(headers['content-type'])))
     return malformed('the reply of the tool is not gRPC with JSON messages')
-  if (message === 'compressed' || message === 'several')
+  if (message === 'compressed' || message === 'undecodable' || message === 'several')
     return malformed(`the reply of the tool ${FLAWS[message]}`)
   if (message === 'cut') return cut()
-  if (readGrpcStatus(textOf({ ...headers, ...trailers }['grpc-status'])) === undefined)
+  if (readGrpcStatus(textOf(trailers['grpc-status'] ?? headers['grpc-status'])) === undefined)
     return malformed('the reply of the tool has no grpc-status')
   if (message === undefined) return malformed('the reply of the tool has no message')
   const parsed = parseStrictJson(message)

@@ -2,16 +2,17 @@
 //
 // Over node:http2 itself: libraries send application/grpc or want a schema for each message, and none says when the
 // first byte leaves, which is what decides whether a write may be sent again.
-import type { ToolRequest } from '../contract/dialect/dialect.ts'
 import { createDialects } from '../contract/dialect/registry.ts'
 import { isRepeatHarmless } from '../contract/projection.ts'
 import { EgressFailed } from '../egress/egress-failed.ts'
 import { endpointUrl, outsideEgress } from '../resource/egress-rule.ts'
+import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import { abortRefusal } from './abort-refusal.ts'
 import { refuse } from './endpoint.ts'
 import { unaryCall } from './grpc-call.ts'
 import { type ChannelOptions, createChannels } from './grpc-channel.ts'
 import type { Channel, ChannelTarget } from './grpc-connection.ts'
+import { decoded, isCompressed } from './grpc-encoding.ts'
 import { metadataOf } from './grpc-metadata.ts'
 import { readUnary, unreachedRefusal } from './grpc-reply.ts'
 import { toolRequestOf } from './tool-request.ts'
@@ -26,6 +27,18 @@ export function createGrpcTransport(options: GrpcOptions): Transport {
   const dialects = options.dialects ?? createDialects()
   const userAgent = options.userAgent ?? 'writ'
   const channels = createChannels(options.world, options.channels)
+  // A tool is frozen and pinned, so its endpoint is read once.
+  const targets = new WeakMap<ResolvedTool, ChannelTarget | Refusal>()
+
+  function targetOf(send: Send): ChannelTarget | Refusal {
+    const { tool } = send
+    let target = targets.get(tool)
+    if (target === undefined) {
+      target = readTarget(tool)
+      targets.set(tool, target)
+    }
+    return 'url' in target ? (refusedNow(send, target) ?? target) : target
+  }
 
   return {
     type: 'grpc',
@@ -35,7 +48,7 @@ export function createGrpcTransport(options: GrpcOptions): Transport {
       if (!('url' in target)) return target
       const metadata = metadataOf(send, userAgent)
       if (typeof metadata !== 'function') return metadata
-      const text = JSON.stringify(dialects.get(send.tool.contract).encodeSend(told(send)))
+      const text = JSON.stringify(dialects.get(send.tool.contract).encodeSend(toolRequestOf(send)))
       let channel: Channel | undefined
       try {
         channel = await channels.open(target, !isRepeatHarmless(send.operation.effect), send.abort)
@@ -51,7 +64,8 @@ export function createGrpcTransport(options: GrpcOptions): Transport {
           maxBytes: send.tool.limits.outputBytes,
         }
         const end = await unaryCall(channel, request, send.abort, () => sink.sending())
-        return readUnary(end, send, dialects, clock.now())
+        const read = isCompressed(end) ? await decoded(end, request.maxBytes) : end
+        return readUnary(read, send, dialects, clock.now())
       } finally {
         channel.release()
       }
@@ -60,14 +74,8 @@ export function createGrpcTransport(options: GrpcOptions): Transport {
   }
 }
 
-/** The credential is in the metadata. Named in the envelope as well, it would be a claim about that of the tool (S2). */
-function told(send: Send): ToolRequest {
-  const { auth: _auth, ...request } = toolRequestOf(send)
-  return request
-}
-
 /** Where a tool is, or why nothing can be sent to it. */
-function targetOf({ tool, operation, constraints, credentials }: Send): ChannelTarget | Refusal {
+function readTarget(tool: ResolvedTool): ChannelTarget | Refusal {
   if (tool.isolation !== 'none' && tool.isolation !== 'sandboxed') {
     const why = `isolation ${tool.isolation} cannot be provided for a tool of type grpc here`
     return refuse('isolation-unavailable', 'spec.runtime.isolation_mode', why).refusal
@@ -81,6 +89,15 @@ function targetOf({ tool, operation, constraints, credentials }: Send): ChannelT
     const why = 'the endpoint is without TLS, and the tool does not declare grpc.plaintext'
     return refuse('config-invalid', 'spec.endpoint', why).refusal
   }
+  const outside = outsideEgress({ ...tool, own: url }, url)
+  if (outside !== undefined)
+    return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${outside}`).refusal
+  return { url, reach: tool.reach, pool: `${tool.reach} ${url.origin}` }
+}
+
+/** What stands against this send, though the tool may be called in general. */
+function refusedNow(send: Send, { url }: ChannelTarget): Refusal | undefined {
+  const { tool, operation, constraints, credentials } = send
   if (operation.request !== undefined) {
     const why = 'an operation with an address of its own is asked over HTTP, which a tool of type grpc is not'
     return refuse('config-invalid', 'spec.effect', `${why}: name an operation of the tool instead`).refusal
@@ -89,8 +106,8 @@ function targetOf({ tool, operation, constraints, credentials }: Send): ChannelT
     const why = `nothing is sent without the declared credential (profile ${tool.auth.profile})`
     return refuse('secret-missing', 'spec.auth', why).refusal
   }
-  const outside = outsideEgress({ ...tool, own: url }, url, constraints?.netAllowlist)
-  if (outside !== undefined)
-    return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${outside}`).refusal
-  return { url, reach: tool.reach }
+  if (constraints?.netAllowlist === undefined) return undefined
+  const outside = outsideEgress({ ...tool, own: url }, url, constraints.netAllowlist)
+  if (outside === undefined) return undefined
+  return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${outside}`).refusal
 }

@@ -38,7 +38,10 @@ export function createMcpTransport(options: TransportOptions): Transport {
         })
       } catch (error) {
         if (began || !(error instanceof McpFailed)) throw error
-        if (abort.reason !== undefined) return abortRefusal(abort.reason, false, send)
+        if (abort.reason !== undefined) {
+          const stopped = abortRefusal(abort.reason, false, send)
+          return abort.reason === 'timeout' ? { ...stopped, message: error.message } : stopped
+        }
         const { refusal } = error
         // Once in a call: a server that refuses a fresh token, too, refuses the client.
         const again = refusal.failure === 'token-expired' && send.renewed === true

@@ -1,11 +1,12 @@
 // gRPC peers in other languages, built and started by the tests that need them.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
+import { promisify } from 'node:util'
 
 const fixture = (name: string) => join(import.meta.dirname, '..', 'fixtures', name)
 const GRPCIO = '1.85.1'
@@ -27,6 +28,29 @@ export function buildGo(t: {
     }
   }
   return { program }
+}
+
+export interface GoEnded {
+  /** Of gRPC. */
+  readonly code: number
+  readonly message: string
+  // biome-ignore lint/suspicious/noExplicitAny: what a reply holds is the question of each test
+  readonly reply: any
+  readonly call_id: string
+  readonly accept_encoding: string
+}
+
+/** One call by the Go program. */
+export async function callGo(
+  program: string,
+  address: string,
+  token: string,
+  envelope: object,
+  env: Readonly<Record<string, string>> = {},
+): Promise<GoEnded> {
+  const args = ['call', address, token, JSON.stringify(envelope)]
+  const { stdout } = await promisify(execFile)(program, args, { env: { ...process.env, ...env } })
+  return JSON.parse(stdout)
 }
 
 /** Where grpcio is, kept for the next run; or why it cannot be had. */

@@ -1,8 +1,6 @@
 // gRPC with peers that others have written: Go's and Python's libraries as tools, Go's as a caller, and a Writ as a tool.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { after, describe, it, type TestContext } from 'node:test'
-import { promisify } from 'node:util'
 import { createLocalAdmin } from '../../src/contract/caller.ts'
 import type { FailureId } from '../../src/contract/failures.ts'
 import { createRuntime, defineTool } from '../../src/index.ts'
@@ -12,7 +10,7 @@ import { createAdminTokenAuth, createGrpcServer } from '../../src/server/index.t
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { startGrpcHarness } from '../server/grpc-harness.ts'
 import { TOKEN } from '../server/harness.ts'
-import { buildGo, installGrpcio, startPeer, startPython } from './grpc-peers.ts'
+import { buildGo, callGo, installGrpcio, startPeer, startPython } from './grpc-peers.ts'
 
 const go = buildGo({ after })
 const python = installGrpcio()
@@ -110,6 +108,14 @@ for (const { name, skip, start } of PEERS) {
       }
     })
 
+    it('may compress its answers with gzip', async (t) => {
+      const door = await doorTo(t, (await start(t)).address)
+      const input = { compress: 'gzip', text: 'ahoj ž '.repeat(2_000) }
+      const answer = await door.call({ tool: 'look', input })
+      assert.equal(answer.state, 'succeeded', JSON.stringify(answer.failure))
+      assert.deepEqual((answer.output as unknown as Told).input, input)
+    })
+
     it('many calls at once share its connection', async (t) => {
       const door = await doorTo(t, (await start(t)).address)
       const answers = await Promise.all(
@@ -128,10 +134,8 @@ describe('a caller in Go', { skip: 'skip' in go && go.skip }, () => {
     const { address, close } = await startGrpcHarness()
     t.after(close)
     const program = 'program' in go ? go.program : ''
-    const call = async (token: string, envelope: object) =>
-      JSON.parse(
-        (await promisify(execFile)(program, ['call', address, token, JSON.stringify(envelope)])).stdout,
-      )
+    const call = (token: string, envelope: object, env: Readonly<Record<string, string>> = {}) =>
+      callGo(program, address, token, envelope, env)
     const ok = await call(TOKEN, { request_id: 'go-1', tool: { name: 'echo' }, input: { a: 'ž' } })
     assert.deepEqual([ok.code, ok.reply.status, ok.reply.output], [0, 'ok', { said: { a: 'ž' } }])
     assert.match(ok.call_id, /^[0-9a-f-]{36}$/)
@@ -140,6 +144,10 @@ describe('a caller in Go', { skip: 'skip' in go && go.skip }, () => {
     const wrong = await call(TOKEN, { tool: 7 })
     assert.equal(wrong.code, 3)
     assert.match(wrong.message, /Fix: /)
+    const envelope = { request_id: 'go-3', tool: { name: 'echo' }, input: { text: 'x'.repeat(5_000) } }
+    const zipped = await call(TOKEN, envelope, { GRPC_COMPRESS: 'gzip' })
+    assert.deepEqual([zipped.code, zipped.reply], [12, null])
+    assert.match(zipped.message, /compressed \(gzip\); what is read is identity/)
   })
 })
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readManifests } from '../../src/resource/manifest.ts'
 import type { McpServerManifest } from '../../src/resource/mcp-server.ts'
-import { cleanText, generatedName } from '../../src/resource/mcp-tool.ts'
+import { cleanText } from '../../src/resource/mcp-text.ts'
+import { generatedName } from '../../src/resource/mcp-tool.ts'
 import { planApply } from '../../src/resource/plan-apply.ts'
 import { resolveMcpServer } from '../../src/resource/resolve-mcp-server.ts'
 import type { JsonObject } from '../../src/util/json.ts'
@@ -48,6 +49,17 @@ test('a program: its command is split at white space, its environment is what is
   })
   assert.deepEqual(resolved?.reconnect, { maxAttempts: 3, backoffMs: 2_000 })
   assert.deepEqual([resolved?.idleMs, resolved?.resyncMs, resolved?.concurrency], [600_000, 300_000, 16])
+})
+
+test('a secret of another namespace for the environment of a program is warned of, as for a Tool', () => {
+  const env = [{ name: 'TOKEN', secretRef: 'blue/token' }]
+  assert.deepEqual(said({ transport: 'stdio', command: 'a', env }), [
+    "warning spec.env[0].secretRef: refers to the namespace 'blue'",
+  ])
+  const own = [{ name: 'TOKEN', secretRef: 'default/token' }]
+  assert.deepEqual(said({ transport: 'stdio', command: 'a', env: own }), [])
+  const wrong = [{ name: 'TOKEN', secretRef: 'a b' }]
+  assert.match(said({ transport: 'stdio', command: 'a', env: wrong }).join(), /error spec.env\[0\].secretRef/)
 })
 
 test('an idle timeout of 0 means never', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isRepeatHarmless } from '../../src/contract/projection.ts'
 import type { ToolSpec } from '../../src/resource/tool.ts'
-import { invokeOf, loose, problemsOf, refused, resolved, warned } from './support.ts'
+import { invokeOf, loose, problemsOf, refused, resolve, resolved, warned } from './support.ts'
 
 const BASE = 'https://tool.example.com'
 const TWO_PHASE = {
@@ -105,6 +105,34 @@ test('S27: operations with effects of their own do not share their addresses', (
   assert.deepEqual(Object.keys(tool.operations), ['a', 'b', 'a$status', 'b$status'])
   assert.equal(tool.operations.a?.effect.statusQuery?.operation, 'a$status')
   assert.equal(tool.operations.b$status?.request?.url, `${BASE}/b/{key}`)
+})
+
+test('S27: an address of its own is refused at apply for every type that is not asked over HTTP, with its path', () => {
+  const ways = {
+    'effect.status_query': { class: 'external-communication', status_query: { url: `${BASE}/s/{key}` } },
+    'effect.compensation': { class: 'reversible-write', compensation: { url: `${BASE}/undo/{key}` } },
+    'effect.two_phase.commit': {
+      class: 'external-communication',
+      two_phase: { commit: { url: `${BASE}/commit/{token}` }, rollback: 'undo' },
+    },
+    'effect.two_phase.rollback': {
+      class: 'external-communication',
+      two_phase: { commit: 'do', rollback: { url: `${BASE}/undo/{key}` } },
+    },
+  }
+  const operations = { invoke: {}, do: {}, undo: {} }
+  const types = {
+    grpc: { endpoint: 'tool.example.com:443' },
+    external: { endpoint: BASE },
+    'webhook-callback': { endpoint: BASE },
+  }
+  for (const [type, rest] of Object.entries(types)) {
+    for (const [way, effect] of Object.entries(ways)) {
+      const spec = loose({ type, ...rest, operations, effect })
+      refused(spec, `spec.${way}.url`, new RegExp(`only read for type http, not ${type}$`))
+      assert.match(resolve(spec).errors[0]?.fix ?? '', /name an operation that the tool declares/)
+    }
+  }
 })
 
 test('S4: an operation that serves the others is not two-phase itself, though it takes its effect from the tool', () => {

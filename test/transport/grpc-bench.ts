@@ -13,7 +13,7 @@ import {
 } from './grpc-peer.ts'
 import { makeTool } from './send-fixture.ts'
 import { deadOrigin } from './tool-peer.ts'
-import type { Behaviour, TransportUnderTest } from './transport-contract.ts'
+import { type Behaviour, HARMLESS, type TransportUnderTest } from './transport-contract.ts'
 
 /** Compiled once: a bench is opened for every case. */
 const dialects = createDialects()
@@ -96,14 +96,6 @@ export const grpcUnderTest: TransportUnderTest = {
 function harmless({ envelope }: GrpcAsked) {
   return {
     request_id: envelope.request_id ?? '',
-    status: 'error',
-    effect: 'none',
-    error: {
-      code: 'out_of_paper',
-      reason: 'tool_backend_failure',
-      retryable: true,
-      message: 'no paper',
-      details: {},
-    },
+    ...HARMLESS,
   }
 }

@@ -1,11 +1,24 @@
 // S31: every status of gRPC is one row, and everything that is no proper answer is one, too.
 import assert from 'node:assert/strict'
+import type { ServerHttp2Stream } from 'node:http2'
 import { describe, it } from 'node:test'
+import { deflateSync, gzipSync } from 'node:zlib'
 import type { FailureId } from '../../src/contract/failures.ts'
 import { frameOf } from '../../src/util/grpc-frame.ts'
 import { attempt, reading, refused } from './grpc-harness.ts'
 import { answerMessage, answerRaw, answerStatus, okEnvelope } from './grpc-peer.ts'
 import { makeOperation } from './send-fixture.ts'
+import { success } from './transport-contract.ts'
+
+const GZIP = { ':status': 200, 'content-type': 'application/grpc+json', 'grpc-encoding': 'gzip' }
+
+/** One message that says that it is compressed, whatever it is. */
+function answerCompressed(stream: ServerHttp2Stream, bytes: Uint8Array, encoding: string): void {
+  const head = Buffer.from([1, 0, 0, 0, 0])
+  head.writeUInt32BE(bytes.length, 1)
+  const headers = { ...GZIP, 'grpc-encoding': encoding }
+  answerRaw(stream, Buffer.concat([head, bytes]), { 'grpc-status': '0' }, headers)
+}
 
 const STATUSES: readonly (readonly [number, string, FailureId, boolean])[] = [
   [1, 'CANCELLED', 'upstream-error', false],
@@ -87,6 +100,24 @@ describe('S31: the status', () => {
 
 const HTML = { ':status': 200, 'content-type': 'text/html' }
 
+describe('a compressed reply', () => {
+  it('in gzip, which is offered, is read', async () => {
+    const { reply, peer } = await attempt((stream, asked) =>
+      answerCompressed(stream, gzipSync(JSON.stringify(okEnvelope(asked, { n: 'ž' }))), 'gzip'),
+    )
+    assert.equal(peer.asked[0]?.headers['grpc-accept-encoding'], 'identity,gzip')
+    assert.equal(peer.asked[0]?.headers['grpc-encoding'], undefined)
+    assert.deepEqual(success(reply).output, { n: 'ž' })
+  })
+
+  it('is one by its flag: a message that is sent as it is is read as it is', async () => {
+    const { reply } = await attempt((stream, asked) =>
+      answerRaw(stream, frameOf(JSON.stringify(okEnvelope(asked, 1))), { 'grpc-status': '0' }, GZIP),
+    )
+    assert.equal(success(reply).output, 1)
+  })
+})
+
 describe('a reply that is no answer', () => {
   const cases: readonly (readonly [string, Parameters<typeof refused>[0], FailureId])[] = [
     [
@@ -111,6 +142,36 @@ describe('a reply that is no answer', () => {
     [
       'is compressed',
       (s) => answerRaw(s, Buffer.from([1, 0, 0, 0, 2, 1, 2]), { 'grpc-status': '0' }),
+      'reply-malformed',
+    ],
+    [
+      'is compressed in a way that was not offered',
+      (s, a) => answerCompressed(s, deflateSync(JSON.stringify(okEnvelope(a, 1))), 'deflate'),
+      'reply-malformed',
+    ],
+    [
+      'is no gzip although it says so',
+      (s, a) => answerCompressed(s, Buffer.from(JSON.stringify(okEnvelope(a, 1))), 'gzip'),
+      'reply-malformed',
+    ],
+    [
+      'is cut within what is compressed',
+      (s, a) => answerCompressed(s, gzipSync(JSON.stringify(okEnvelope(a, 1))).subarray(0, -9), 'gzip'),
+      'reply-malformed',
+    ],
+    [
+      'is larger than the limit once it is decompressed',
+      (s, a) => answerCompressed(s, gzipSync(JSON.stringify(okEnvelope(a, 'x'.repeat(50_000_000)))), 'gzip'),
+      'output-too-large',
+    ],
+    [
+      'announces more than could be meant, compressed',
+      (s) => answerRaw(s, Buffer.from([1, 0x7f, 0xff, 0xff, 0xff]), { 'grpc-status': '0' }, GZIP),
+      'output-too-large',
+    ],
+    [
+      'has a flag that nobody knows',
+      (s) => answerRaw(s, Buffer.from([2, 0, 0, 0, 2, 0x7b, 0x7d]), { 'grpc-status': '0' }, GZIP),
       'reply-malformed',
     ],
     [

@@ -1,6 +1,6 @@
 // Connections to MCP servers: how many there are, what their programs get to see, and that none outlives its use.
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import type { Credentials } from '../../src/credential/credential.ts'
 import { createRedactor } from '../../src/credential/redactor.ts'
 import type { ResolvedMcpServer } from '../../src/resource/resolved-mcp-server.ts'
@@ -145,29 +145,87 @@ describe('connections to MCP servers', () => {
 })
 
 describe('a server that cannot be reached', () => {
-  it('is tried again after pauses that double, as often as declared', async () => {
-    const BASE_MS = 5_555
+  const BASE_MS = 5_555
+
+  /** Calls of a program on a clock that stands still; pauses between tries are written down, and over when `end` says. */
+  function house(
+    t: TestContext,
+    env: Readonly<Record<string, string>>,
+    maxAttempts: number,
+    end = 'at-once',
+  ) {
     const pauses: number[] = []
+    let paused = () => {}
+    const pausing = new Promise<void>((resolve) => {
+      paused = resolve
+    })
     const impatient = {
       ...world,
+      clock: { ...world.clock, monotonic: () => 1_000 },
       random: () => 0,
       after(ms: number, run: () => void) {
-        const isPause = (2 * ms) % BASE_MS === 0
-        if (isPause) pauses.push(ms)
-        return world.after(isPause ? 0 : ms, run)
+        if ((2 * ms) % BASE_MS !== 0) return world.after(ms, run)
+        pauses.push(ms)
+        paused()
+        return end === 'at-once' ? world.after(0, run) : { cancel() {} }
       },
     }
     const notes = createNotes()
-    const server = makeServer(peerProgram(notes, { PEER_BAD: 'crash-at-start' }), {
-      reconnect: { maxAttempts: 4, backoffMs: BASE_MS },
-    })
+    const server = makeServer(peerProgram(notes, env), { reconnect: { maxAttempts, backoffMs: BASE_MS } })
     const sessions = createMcpSessions({ world: impatient })
     const transport = createMcpTransport({ world, mcpSessions: sessions, mcpServer: () => server })
-    const reply = await transport.attempt(makeSend(mcpTool('echo'), {}), makeSink())
-    assert.equal(refusal(reply).failure, 'connect-failed')
+    t.after(async () => {
+      await sessions.close()
+      assert.deepEqual(
+        notes.starts.filter((pid) => isAlive(pid)),
+        [],
+      )
+      notes.close()
+    })
+    const call = (tool = 'echo', abort = new Abort()) =>
+      transport.attempt(makeSend(mcpTool(tool), {}, { abort }), makeSink())
+    return { call, pauses, pausing, notes }
+  }
+
+  it('is tried again after pauses that double, as often as declared', async (t) => {
+    const { call, pauses } = house(t, { PEER_BAD: 'crash-at-start' }, 4)
+    assert.equal(refusal(await call()).failure, 'connect-failed')
     assert.deepEqual(pauses, [BASE_MS / 2, BASE_MS, 2 * BASE_MS])
-    await sessions.close()
-    notes.close()
+  })
+
+  it('whoever asks next gets tries of its own, the first after a pause', async (t) => {
+    const { call, pauses, notes } = house(t, { PEER_BAD: 'crash-at-start' }, 1)
+    assert.equal(refusal(await call()).failure, 'connect-failed')
+    const { length } = notes.starts
+    assert.deepEqual(pauses, [])
+    const next = refusal(await call())
+    assert.deepEqual([next.failure, next.definite], ['connect-failed', true])
+    assert.match(next.message ?? '', /no connection to the MCP server peer \(it ended in the handshake\)/)
+    assert.deepEqual([pauses, notes.starts.length], [[BASE_MS / 2], 2 * length])
+  })
+
+  it('one whose deadline comes in the pause is told what went wrong before', async (t) => {
+    const { call, pausing } = house(t, { PEER_BAD: 'crash-at-start' }, 1, 'never')
+    await call()
+    const abort = new Abort()
+    const next = call('echo', abort)
+    await pausing
+    abort.abort('timeout')
+    const { failure, definite, message } = refusal(await next)
+    assert.deepEqual([failure, definite], ['timeout-before-send', true])
+    assert.match(message ?? '', /which failed before: no connection to the MCP server peer/)
+  })
+
+  it('one that was of use and ends is opened anew at once, one that was of none after a pause', async (t) => {
+    const { call, pauses } = house(t, {}, 1)
+    success(await call('echo'))
+    refusal(await call('crash'))
+    success(await call('echo'))
+    assert.deepEqual(pauses, [])
+    refusal(await call('crash'))
+    refusal(await call('crash'))
+    success(await call('echo'))
+    assert.deepEqual(pauses, [BASE_MS / 2])
   })
 })
 

@@ -24,7 +24,7 @@ export const grpcBackend: Backend = {
   presents: 'profiles',
   notes: Object.freeze([
     'A reply that is no envelope, or answers another request_id, is refused: of a write it is then not known whether it happened.',
-    'Messages are JSON and never compressed; streams of messages are not read.',
+    'Messages are JSON, and replies may be compressed with gzip; streams of messages are not read.',
   ]),
   async openPeer({ world }) {
     const operations = createOperations(world)

@@ -4,6 +4,7 @@ import type { Credentials, Presented } from '../../credential/credential.ts'
 import type { ResolvedMcpServer } from '../../resource/resolved-mcp-server.ts'
 import type { Abort } from '../../util/abort.ts'
 import type { World } from '../../util/world.ts'
+import { ifRejected, needOf, notPresentedRefusal } from '../credential-need.ts'
 import { redactReply, redactSink } from '../redact-reply.ts'
 import type { AttemptSink, Reply, Send } from '../transport.ts'
 import { callTool } from './call.ts'
@@ -11,7 +12,6 @@ import { createChanges } from './changes.ts'
 import { handshakeFailed, originOf } from './handshake-failed.ts'
 import { createHttpWire } from './http.ts'
 import { listTools, mendPages } from './list-tools.ts'
-import { needOf } from './need.ts'
 import { createProgressWatch } from './progress.ts'
 import { connectionRefusal } from './reply.ts'
 import { McpFailed, type McpSession } from './session.ts'
@@ -34,6 +34,7 @@ export interface McpConnection extends McpSession {
   readonly prior: PriorDiscovery
   /** Of the secrets in the environment of the program. */
   readonly credentialVersion: string | undefined
+  /** Nothing can be sent over it any more; what was sent may still be answered. */
   readonly ended: boolean
   close(): Promise<void>
 }
@@ -90,7 +91,7 @@ export async function openConnection(options: ConnectionOptions): Promise<McpCon
   }
   const origin = originOf(server)
   const discover = client.getDiscoverResult()
-  const changes = createChanges(client)
+  const changes = createChanges(client, options.world)
   mendPages(wire.transport)
   const progress = createProgressWatch(wire.transport)
 
@@ -134,7 +135,7 @@ export async function openConnection(options: ConnectionOptions): Promise<McpCon
     prior: discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover },
     credentialVersion: atStart?.version,
     get ended() {
-      return ended
+      return ended || !wire.isOpen()
     },
     async listTools(stop) {
       try {
@@ -183,19 +184,8 @@ async function present(options: ConnectionOptions, abort: Abort): Promise<Presen
   if (need === undefined) return undefined
   const result = await options.credentials?.present(need, abort)
   if (result?.ok === true) return result.presented
-  const refusal = result?.refusal
-  throw new McpFailed({
-    kind: 'failure',
-    failure: refusal?.failure ?? 'secret-missing',
-    message: refusal?.message ?? 'nothing is sent without the declared credential',
-    ...(refusal?.details === undefined ? {} : { details: refusal.details }),
-    definite: true,
-    ...(refusal?.transient === true ? { transient: true } : {}),
-  })
-}
-
-/** The tool did not take an access token: there may be a newer one. Once in a call. */
-function ifRejected(reply: Reply, send: Send, shown: Presented): Reply {
-  if (reply.kind !== 'failure' || reply.failure !== 'upstream-unauthorized') return reply
-  return shown.rejected() && send.renewed !== true ? { ...reply, failure: 'token-expired' } : reply
+  const message = 'nothing is sent without the declared credential'
+  throw new McpFailed(
+    notPresentedRefusal(result?.refusal ?? { failure: 'secret-missing', message, transient: false }),
+  )
 }

@@ -75,9 +75,11 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       throw new Redirected(`the server answered HTTP ${response.status}, a redirect, which is not followed`)
     }
     if (response.body === null) return response
+    const maxBytes = call?.maxBytes ?? OTHER_BYTES
     const streamed = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+    if (!streamed && isShort(response.headers, maxBytes)) return response
     const body = boundedBody(response.body, {
-      maxBytes: call?.maxBytes ?? OTHER_BYTES,
+      maxBytes,
       perEvent: streamed && call === undefined,
       maxTotal: STREAM_BYTES,
       tooLarge: () => call?.flawed({ kind: 'too-large' }),
@@ -89,6 +91,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     const { status, statusText } = response
     return new Response(body, { status, statusText, headers: response.headers })
   }
+}
+
+/** It says how long it is, and the client reads no more than that; what is unpacked on the way may become longer. */
+function isShort(headers: Headers, maxBytes: number): boolean {
+  const length = headers.get('content-length')
+  return length !== null && Number(length) <= maxBytes && headers.get('content-encoding') === null
 }
 
 /** undici starts a request on a connected socket, right before it writes the first byte: see http-exchange.ts. */

@@ -1,8 +1,9 @@
 // MCP over Streamable HTTP, by the transport of the SDK with a `fetch` of our own.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { World } from '../../util/world.ts'
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
+import { unreadable } from './unreadable.ts'
 import { isToolCall, type Wire, type WireCall } from './wire.ts'
 
 export interface HttpWireOptions extends Omit<GuardedFetchOptions, 'network'> {
@@ -43,14 +44,25 @@ export function createHttpWire(options: HttpWireOptions): Wire {
     // The SDK gives older revisions no way to stop reading; the word of the cancel is a request of its own there.
     const requestSignal = sendOptions?.requestSignal ?? call?.signal
     return posting.run(call, () =>
-      send(message, { ...sendOptions, ...(requestSignal === undefined ? {} : { requestSignal }) }),
+      send(message, {
+        ...(call === undefined ? { onRequestStreamEnd: () => tellNothingCame(message) } : {}),
+        ...sendOptions,
+        ...(requestSignal === undefined ? {} : { requestSignal }),
+      }),
     )
+  }
+
+  /** The SDK would wait for an answer that cannot come any more. One that has come is not harmed. */
+  function tellNothingCame(message: JSONRPCMessage | JSONRPCMessage[]): void {
+    if (!('id' in message) || typeof message.id !== 'number') return
+    transport.onmessage?.(unreadable(message.id, 'the stream ended without an answer that can be read'))
   }
 
   let over: Promise<void> | undefined
   return {
     transport,
     during: (call, run) => calls.run(call, run),
+    isOpen: () => over === undefined,
     stderr: () => '',
     close() {
       over ??= goodbye(transport, world).finally(() => transport.close())

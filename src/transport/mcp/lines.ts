@@ -14,6 +14,8 @@ export interface LinesOptions {
 
 export interface Lines {
   push(chunk: Buffer): void
+  /** Bytes that are kept of a line that has not ended yet. */
+  readonly buffered: number
 }
 
 /** Of one line, kept or not. */
@@ -31,6 +33,7 @@ export function createLines(options: LinesOptions): Lines {
   function overflow(why: string): void {
     ended = true
     parts = []
+    tail = Buffer.alloc(0)
     options.flood(why)
   }
 
@@ -39,7 +42,8 @@ export function createLines(options: LinesOptions): Lines {
     if (length > MAX_LINE_BYTES) {
       overflow('wrote a line without end')
     } else if (dropping) {
-      tail = Buffer.concat([tail, piece]).subarray(-EDGE_BYTES)
+      // Copied: a view would keep all of what it was cut from.
+      tail = Buffer.from(Buffer.concat([tail, piece.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES))
     } else if (length > options.maxBytes()) {
       const head = Buffer.concat([...parts, piece], Math.min(length, EDGE_BYTES))
       tail = Buffer.from(piece.subarray(-EDGE_BYTES))
@@ -63,6 +67,9 @@ export function createLines(options: LinesOptions): Lines {
   }
 
   return {
+    get buffered() {
+      return parts.reduce((sum, part) => sum + part.length, tail.length)
+    },
     push(chunk) {
       let from = 0
       while (!ended && from < chunk.length) {

@@ -1,13 +1,16 @@
 // All tools that a server offers, page by page and bounded.
 import {
   type Client,
+  ProtocolError,
   SdkError,
   SdkErrorCode,
   type Transport as SdkTransport,
 } from '@modelcontextprotocol/client'
 import { isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
 import { copyAsJson } from '../json-copy.ts'
+import { isUnreadable } from './reply.ts'
 import { McpFailed, type McpToolDefinition } from './session.ts'
+import { UNREADABLE } from './unreadable.ts'
 
 const MAX_PAGES = 64
 const MAX_TOOLS = 5_000
@@ -29,8 +32,7 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<re
     const result = await client
       .request(request, ANYTHING, { signal, timeout: PAGE_MS })
       .catch((error: unknown) => {
-        const odd = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult
-        throw odd ? failed('the list of tools is not shaped as MCP says') : error
+        throw oddList(error) ?? error
       })
     const copy = copyAsJson(result, left)
     if (!copy.ok) {
@@ -81,6 +83,17 @@ function definitionOf(tool: Json): McpToolDefinition | undefined {
     ...(isJsonObject(outputSchema) ? { outputSchema } : {}),
     ...(isJsonObject(annotations) ? { annotations } : {}),
   }
+}
+
+/** Why what came is no list; undefined where nothing came. The words of the server are not quoted. */
+function oddList(error: unknown): McpFailed | undefined {
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return failed('the list of tools is not shaped as MCP says')
+  if (isUnreadable(error) || (error instanceof ProtocolError && error.code === UNREADABLE))
+    return failed('the list of tools cannot be read: it is no JSON that MCP knows, or too long')
+  return error instanceof ProtocolError
+    ? failed(`the server answered the question for its tools with an error (${error.code})`)
+    : undefined
 }
 
 function failed(message: string): McpFailed {

@@ -169,7 +169,8 @@ const UNREADABLE: ReadonlySet<string> = new Set([
   SdkErrorCode.ClientHttpUnexpectedContent,
 ])
 
-function isUnreadable(error: unknown): boolean {
+/** Something came, and it is no message. */
+export function isUnreadable(error: unknown): boolean {
   if (error instanceof SdkError) return UNREADABLE.has(error.code)
   return error instanceof SyntaxError || (error instanceof Error && /^\$?ZodError$/.test(error.name))
 }

@@ -4,8 +4,9 @@ import type { Credentials } from '../../credential/credential.ts'
 import type { ResolvedMcpServer } from '../../resource/resolved-mcp-server.ts'
 import { Abort } from '../../util/abort.ts'
 import type { Timer, World } from '../../util/world.ts'
+import { needOf } from '../credential-need.ts'
 import type { McpConnection } from './connection.ts'
-import { needOf } from './need.ts'
+import { createReconnect, type Reconnect } from './reconnect.ts'
 import { McpFailed, type McpSessions } from './session.ts'
 import { createSlots, type Slots } from './slots.ts'
 
@@ -20,7 +21,6 @@ export interface McpSessionsOptions {
 
 /** Where systems keep programs, for those who say nothing else. */
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
-const MAX_BACKOFF_MS = 30_000
 
 interface Place {
   readonly server: ResolvedMcpServer
@@ -30,8 +30,10 @@ interface Place {
   usedAt: number
   live: McpConnection | undefined
   opening: Promise<McpConnection> | undefined
-  prior: PriorDiscovery | undefined
+  /** The last one that was of use to somebody. */
+  proved: McpConnection | undefined
   idle: Timer | undefined
+  readonly reconnect: Reconnect
 }
 
 export function createMcpSessions(options: McpSessionsOptions): McpSessions {
@@ -41,6 +43,12 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
   const retired = new Set<Place>()
   const closing = new Set<Promise<void>>()
   const ending = new Abort()
+
+  async function open(server: ResolvedMcpServer, prior: PriorDiscovery | undefined): Promise<McpConnection> {
+    // With the SDK, which takes its time to load: only whoever has such servers waits for it.
+    const { openConnection } = await import('./connection.ts')
+    return openConnection({ world, server, credentials, userAgent, path, prior, abort: ending })
+  }
 
   function placeOf(server: ResolvedMcpServer): Place {
     const key = `${server.namespace}/${server.name} ${server.digest}`
@@ -55,8 +63,9 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
       usedAt: world.clock.monotonic(),
       live: undefined,
       opening: undefined,
-      prior: undefined,
+      proved: undefined,
       idle: undefined,
+      reconnect: createReconnect({ world, server, ending, open: (prior) => open(server, prior) }),
     }
     places.set(key, place)
     return place
@@ -76,63 +85,16 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
     }
   }
 
-  async function connect(place: Place): Promise<McpConnection> {
-    const { server } = place
-    // With the SDK, which takes its time to load: only whoever has such servers waits for it.
-    const { openConnection } = await import('./connection.ts')
-    const open = (prior: PriorDiscovery | undefined) =>
-      openConnection({ world, server, credentials, userAgent, path, prior, abort: ending })
-    const { maxAttempts, backoffMs } = server.reconnect
-    let failed = 0
-    let tookForOlder = false
-    for (;;) {
-      try {
-        return await open(place.prior)
-      } catch (error) {
-        if (ending.aborted || !worthAnother(error)) throw error
-        // An older program may end at the question for its revisions, which it does not know.
-        if (server.connection.kind === 'stdio' && place.prior === undefined && !tookForOlder) {
-          tookForOlder = true
-          place.prior = { kind: 'legacy' }
-          continue
-        }
-        // It may have been replaced by one that speaks another revision.
-        place.prior = undefined
-        failed++
-        if (failed >= maxAttempts) throw error
-        await pause(backoff(backoffMs, failed))
-      }
-    }
-  }
-
-  function backoff(base: number, attempt: number): number {
-    const whole = Math.min(base * 2 ** (attempt - 1), MAX_BACKOFF_MS)
-    return whole / 2 + (whole / 2) * world.random()
-  }
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = world.after(ms, () => {
-        unlisten()
-        resolve()
-      })
-      const unlisten = ending.listen(() => {
-        timer.cancel()
-        resolve()
-      })
-    })
-  }
-
   function connectionOf(place: Place): Promise<McpConnection> {
     const { live } = place
     if (live !== undefined && !live.ended) return Promise.resolve(live)
-    place.live = undefined
-    place.opening ??= connect(place)
+    if (live !== undefined) lose(place, live)
+    place.opening ??= place.reconnect
+      .connect()
       .then((opened) => {
         place.live = opened
-        place.prior = opened.prior
-        // The next user finds it closed and opens another one; until then nothing of it is left.
-        opened.onClosed(() => leave(place, opened))
+        // The next user opens another one; until then nothing of it is left.
+        opened.onClosed(() => lose(place, opened))
         rest(place)
         return opened
       })
@@ -142,10 +104,22 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
     return place.opening
   }
 
+  /** It has ended, or is about to: nothing can be sent over it any more. */
+  function lose(place: Place, connection: McpConnection): void {
+    if (place.live === connection && place.proved !== connection) place.reconnect.wasNoUse()
+    leave(place, connection)
+  }
+
   function leave(place: Place, connection: McpConnection): void {
     if (place.live === connection) place.live = undefined
     const closed = connection.close().finally(() => closing.delete(closed))
     closing.add(closed)
+  }
+
+  function prove(place: Place, connection: McpConnection): void {
+    if (place.proved === connection) return
+    place.proved = connection
+    place.reconnect.wasOfUse()
   }
 
   /** Nobody uses it just now. */
@@ -184,8 +158,10 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
         if (free === undefined) throw stopped()
         await renew(place, abort)
         const connection = await untilAbort(connectionOf(place), abort)
-        if (connection === undefined) throw stopped()
-        return await run(connection)
+        if (connection === undefined) throw stopped(place.reconnect.trouble)
+        const result = await run(connection)
+        if (!connection.ended) prove(place, connection)
+        return result
       } finally {
         free?.()
         place.users--
@@ -207,13 +183,9 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
   }
 }
 
-/** A refusal of the guard or of a credential is the same the next time. */
-function worthAnother(error: unknown): boolean {
-  return error instanceof McpFailed && error.refusal.failure === 'connect-failed'
-}
-
-function stopped(): McpFailed {
-  const message = 'stopped before there was a connection to the server'
+function stopped(trouble?: string): McpFailed {
+  const before = trouble === undefined ? '' : `, which failed before: ${trouble}`
+  const message = `stopped before there was a connection to the server${before}`
   return new McpFailed({ kind: 'failure', failure: 'timeout-before-send', message, definite: true })
 }
 

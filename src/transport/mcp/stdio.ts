@@ -3,12 +3,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import type { JSONRPCMessage, Transport as SdkTransport } from '@modelcontextprotocol/client'
 import type { Presented } from '../../credential/credential.ts'
-import { cleanText } from '../../resource/mcp-tool.ts'
+import { cleanText } from '../../resource/mcp-text.ts'
 import type { McpStdio } from '../../resource/resolved-mcp-server.ts'
-import { isJsonObject, type Json } from '../../util/json.ts'
+import { isJsonObject, type Violation } from '../../util/json.ts'
 import { parseStrictJson } from '../../util/strict-json.ts'
 import type { Timer, World } from '../../util/world.ts'
 import { createLines } from './lines.ts'
+import { idAtEnd, idAtStart, problemOf, unreadable } from './unreadable.ts'
 import { isToolCall, type Wire, type WireCall } from './wire.ts'
 
 export interface StdioOptions {
@@ -36,6 +37,8 @@ const ENVELOPE_DEPTH = 8
 const GRACE_MS = 500
 /** A child of the program may hold its output open after the end of it. */
 const DRAIN_MS = 250
+/** `{` */
+const OBJECT = 0x7b
 
 export function createStdioWire({ world, program, path, presented }: StdioOptions): Wire {
   const calls = new AsyncLocalStorage<WireCall>()
@@ -43,6 +46,8 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
   let child: ChildProcessWithoutNullStreams | undefined
   let over: Promise<void> = Promise.resolve()
   let state: 'new' | 'open' | 'closing' | 'closed' = 'new'
+  /** It was given up: what it still says is not heard. */
+  let deaf = false
   let noise = 0
   let patience = UNASKED_BURST
   let heardAt = world.clock.monotonic()
@@ -63,16 +68,22 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
     maxBytes: () => Math.max(LINE_BYTES, ...[...pending.values()].map(({ maxBytes }) => maxBytes)),
     line: read,
     tooLong(head) {
-      const named = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)\s*[,}]/.exec(
-        head.toString('latin1'),
-      )
-      const call =
-        pending.get(Number(named?.[1])) ?? (pending.size === 1 ? [...pending.values()][0] : undefined)
-      call?.flawed({ kind: 'too-large' })
+      const id = idAtStart(head)
+      if (id !== undefined) tellTooLarge(id)
+      else if (pending.size === 1) for (const call of pending.values()) call.flawed({ kind: 'too-large' })
     },
-    tail: (tail) => pending.get(idAtEnd(tail) ?? -1)?.flawed({ kind: 'too-large' }),
+    tail(tail) {
+      const id = idAtEnd(tail)
+      if (id !== undefined) tellTooLarge(id)
+    },
     flood: fail,
   })
+
+  function tellTooLarge(id: number): void {
+    const call = pending.get(id)
+    if (call !== undefined) call.flawed({ kind: 'too-large' })
+    else transport.onmessage?.(unreadable(id, `the answer is longer than ${LINE_BYTES} bytes`))
+  }
 
   async function start(): Promise<void> {
     if (state !== 'new') throw new Error('the connection was opened already')
@@ -116,10 +127,13 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
     })
   }
 
+  function isOpen(): boolean {
+    return state === 'open' && child !== undefined && !hasExited(child)
+  }
+
   async function send(message: JSONRPCMessage): Promise<void> {
     const stdin = child?.stdin
-    if (state !== 'open' || stdin === undefined || !stdin.writable || child?.exitCode !== null)
-      throw new Error('the program has ended')
+    if (!isOpen() || stdin === undefined || !stdin.writable) throw new Error('the program has ended')
     if ('id' in message && stdin.writableLength > UNREAD_BYTES) {
       fail('does not read what it is sent')
       throw new Error('the program does not read what it is sent')
@@ -136,14 +150,12 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
   }
 
   function read(line: Buffer): void {
+    if (deaf) return
     const parsed = parseStrictJson(line, { maxDepth: 128 + ENVELOPE_DEPTH })
     if (!parsed.ok) {
-      const id = line[0] === 0x7b ? idAtEnd(line) : undefined
-      const call = id === undefined ? undefined : pending.get(id)
-      if (call !== undefined) call.flawed({ kind: 'malformed', violations: parsed.violations })
-      else if (id === undefined) heardNoise(line)
-      // Whoever waits for it is told, rather than left waiting.
-      else transport.onmessage?.(unreadable(id))
+      const id = line[0] === OBJECT ? (idAtStart(line) ?? idAtEnd(line)) : undefined
+      if (id === undefined) heardNoise(line)
+      else tellMalformed(id, 'the answer is no JSON that can be read', parsed.violations)
       return
     }
     const message = parsed.value
@@ -152,24 +164,35 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
       return
     }
     noise = 0
-    if (message.method !== undefined) unasked()
-    else {
-      const call = pending.get(message.id as number)
-      const problem = call === undefined ? undefined : problemOf(message)
-      if (problem !== undefined) {
-        call?.flawed({ kind: 'malformed', violations: [{ path: '', message: problem }] })
+    if (message.method !== undefined) {
+      if (!unasked()) return
+    } else {
+      const problem = problemOf(message)
+      if (problem !== undefined && typeof message.id === 'number') {
+        tellMalformed(message.id, problem, [{ path: '', message: problem }])
         return
       }
     }
     transport.onmessage?.(message as unknown as JSONRPCMessage)
   }
 
-  /** What nobody has asked for is heard at a rate that a person could follow, and a burst of it. */
-  function unasked(): void {
+  /** Whoever waits for it is told, rather than left waiting. */
+  function tellMalformed(id: number, why: string, violations: readonly Violation[]): void {
+    const call = pending.get(id)
+    if (call !== undefined) {
+      call.flawed({ kind: 'malformed', violations })
+      return
+    }
+    if (unasked()) transport.onmessage?.(unreadable(id, why))
+  }
+
+  /** What nobody has asked for is heard at a rate that a person could follow, and a burst of it; false: no more of it. */
+  function unasked(): boolean {
     const now = world.clock.monotonic()
     patience = Math.min(UNASKED_BURST, patience + ((now - heardAt) * UNASKED_A_SECOND) / 1_000) - 1
     heardAt = now
     if (patience < 0) fail('sends more messages that nobody asked for than can be read')
+    return patience >= 0
   }
 
   function heardNoise(line: Buffer): void {
@@ -181,6 +204,7 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
   /** Ends the connection, and every call on it. */
   function fail(why: string): void {
     if (state !== 'open') return
+    deaf = true
     for (const call of pending.values()) call.flawed({ kind: 'cut', why: `the program ${why}` })
     transport.onerror?.(new Error(`the program ${why}`))
     void close()
@@ -194,6 +218,8 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
     }
     if (state === 'open') {
       state = 'closing'
+      // What it said before its end is still read, and that is over in a moment.
+      if (hasExited(started)) return over
       started.stdin.end()
       const later = [
         world.after(GRACE_MS, () => killGroup(started, 'SIGTERM')),
@@ -217,6 +243,7 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
         for (const [id, one] of pending) if (one === call) pending.delete(id)
       }
     },
+    isOpen,
     stderr() {
       // First, so that what is taken out of a text does not put a secret together again.
       const text = cleanText(stderr, Number.POSITIVE_INFINITY)
@@ -231,24 +258,8 @@ function oneLine(message: JSONRPCMessage): string {
   return JSON.stringify(message).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }
 
-/** Of an answer that could not be read whole, by how such messages end. */
-function idAtEnd(line: Buffer): number | undefined {
-  const named = /"id"\s*:\s*(\d+)\s*\}\s*$/.exec(line.subarray(-64).toString('latin1'))
-  return named === null ? undefined : Number(named[1])
-}
-
-function unreadable(id: number): JSONRPCMessage {
-  return { jsonrpc: '2.0', id, error: { code: -32700, message: 'the answer of the server is no JSON' } }
-}
-
-/** Why an answer is none of JSON-RPC. */
-function problemOf(message: { readonly [key: string]: Json | undefined }): string | undefined {
-  const { result, error } = message
-  if (error !== undefined) {
-    const isError = isJsonObject(error) && Number.isInteger(error.code) && typeof error.message === 'string'
-    return isError ? undefined : 'the error of the answer has no code or no message'
-  }
-  return isJsonObject(result) ? undefined : 'the answer has neither a result that is an object nor an error'
+function hasExited({ exitCode, signalCode }: ChildProcessWithoutNullStreams): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 function killGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {

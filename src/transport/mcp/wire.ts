@@ -36,6 +36,8 @@ export interface Wire {
   readonly transport: SdkTransport
   /** Everything that `run` sends, and first of all its `tools/call`, belongs to this call. */
   during<T>(call: WireCall, run: () => Promise<T>): Promise<T>
+  /** Whether something can be sent over it, as far as is known. */
+  isOpen(): boolean
   /** What the peer said outside the protocol, without secrets. */
   stderr(): string
   /** Resolves when nothing of it is left. */
