@@ -123,17 +123,22 @@ changes: [the guide on MCP](../guide/mcp.md).`,
     example: 'mcp-tool/mcp-server.yaml',
     notes: `## What is made of it
 
-- Every word of a definition is the server's. Descriptions are cut at 4096 bytes, and lose control characters and terminal
-  escapes; annotations are shown, and decide nothing.
+- Every word of a definition is the server's. Descriptions, those inside schemas as well, are cut at 4096 bytes and titles at 256, and
+  lose control characters, terminal escapes and marks that nobody sees; annotations are shown, and decide nothing. Names and values
+  that inputs are held to (\`enum\`, \`const\`, \`default\`) stay as they are.
 - A tool that has no \`effect\` or \`operation_classes\` under \`spec.tools\` is a write, and each call of it waits for approval (S46).
 - A tool whose schema cannot be used, whose name is no name here, or whose name another tool has is not taken;
   \`status.refusedTools\` says why. Of two tools that would get one name neither is.
-- The digest of name, title, description, schemas and annotations is kept. When it changes, the tool is quarantined: calls are
+- The digest of name, title, description, schemas and annotations is kept, and of what was taken out of them (\`said\`). When it changes, the tool is quarantined: calls are
   refused, approvals and grants of it are void, until \`writ tool accept\`. Going back does not end it.
 - A tool that is no longer offered is refused. It stays listed until the server is deleted, which deletes its tools.
 - A server that cannot be reached is in phase \`Error\`; its tools stay, and calls fail by themselves.
 
-Any replica may list the tools. Changing an McpServer needs \`mcp:write\`: it may start programs. In profile \`production\` a
+Any replica may list the tools, and all of them keep one set. Where their programs are of different versions, a tool that one of
+them finds changed is quarantined for all. One that only some of them offer stays callable; where it is not offered, the server
+itself refuses the call. None of them undoes what another one has written.
+
+Changing an McpServer needs \`mcp:write\`: it may start programs. In profile \`production\` a
 program runs only if \`cli_allow\` names it.
 `,
   },

@@ -1,7 +1,8 @@
 // Keeps the tools of every MCP server: lists them when the server is declared or changed, when it says that they changed,
 // and on an interval. Any replica may do it; the row of the status decides between two that do it at once.
 import type { Events } from '../event/event.ts'
-import { cleanText, madeFrom } from '../resource/mcp-tool.ts'
+import { cleanText } from '../resource/mcp-text.ts'
+import { madeFrom } from '../resource/mcp-tool.ts'
 import type { ResolveOptions } from '../resource/resolve-tool.ts'
 import type { ResolvedMcpServer } from '../resource/resolved-mcp-server.ts'
 import type { NewEvidence, ResourceChange, ResourceRow } from '../store/store.ts'
@@ -18,7 +19,7 @@ import type { JsonObject } from '../util/json.ts'
 import type { Timer, World } from '../util/world.ts'
 import type { Catalog } from './catalog.ts'
 import type { LiveServer, ServerKey } from './live-servers.ts'
-import { type McpPlan, type PlannedTool, planMcpTools } from './mcp-plan.ts'
+import { type McpLook, type McpPlan, type PlannedTool, planMcpTools } from './mcp-plan.ts'
 import { MCP_STATUS_KIND, type McpServerStatus, readStatus, statusChange } from './mcp-status.ts'
 import type { LiveResources } from './resource-door.ts'
 
@@ -66,6 +67,8 @@ interface Worker {
   digest: string | undefined
   /** The session that is listened to. */
   watched: McpSession | undefined
+  /** What was found the last time, and which generation of the server that was. */
+  look: { readonly found: McpLook; readonly generation: number } | undefined
 }
 
 export function createMcpDiscovery(options: McpDiscoveryOptions): McpDiscovery {
@@ -87,6 +90,7 @@ export function createMcpDiscovery(options: McpDiscoveryOptions): McpDiscovery {
       unwatch: () => {},
       digest: undefined,
       watched: undefined,
+      look: undefined,
     }
     workers.set(id, worker)
     return worker
@@ -168,11 +172,12 @@ export function createMcpDiscovery(options: McpDiscoveryOptions): McpDiscovery {
     const plan = planMcpTools({
       server,
       listed,
+      last: worker.look?.generation === live.row.generation ? worker.look.found : undefined,
       rows: rows.filter((one) => madeFrom(one.body)?.server === server.name),
       taken: (name) => holderOf(name, rows, server),
       resolve,
     })
-    const { changes, ...told } = plan
+    const { changes, look, ...told } = plan
     const status: McpServerStatus = {
       phase: 'Ready',
       ...told,
@@ -181,6 +186,7 @@ export function createMcpDiscovery(options: McpDiscoveryOptions): McpDiscovery {
     }
     const written = await write(live, begun, status, plan)
     if (written === 'conflict') return settle()
+    worker.look = { found: look, generation: live.row.generation }
     for (const { name, quarantined } of changes) {
       if (quarantined === undefined) continue
       events.emit('tool:quarantined', { namespace: key.namespace, tool_id: name, server: key.name })

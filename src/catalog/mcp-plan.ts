@@ -1,8 +1,8 @@
 // What a list of tools of an MCP server makes of the tools that are kept for it. Decides; writes nothing.
 
 import { isOfKind, readManifestValue } from '../resource/manifest.ts'
+import { cleanText } from '../resource/mcp-text.ts'
 import {
-  cleanText,
   definitionDigest,
   definitionJson,
   generatedName,
@@ -34,9 +34,13 @@ export interface PlannedTool {
   readonly quarantined?: { readonly pinned: string; readonly offered: string }
 }
 
+/** What one replica has found at a look: the digest of each tool, by its name here. */
+export type McpLook = ReadonlyMap<string, string>
+
 export interface McpPlan {
   /** Only what changes. */
   readonly changes: readonly PlannedTool[]
+  readonly look: McpLook
   readonly discoveredTools: readonly string[]
   readonly generatedTools: readonly string[]
   readonly quarantinedTools: readonly string[]
@@ -46,6 +50,8 @@ export interface McpPlan {
 export interface McpPlanOptions {
   readonly server: ResolvedMcpServer
   readonly listed: readonly McpToolDefinition[]
+  /** What this replica has found the last time, of the same declaration; absent where it has not looked yet. */
+  readonly last: McpLook | undefined
   /** The tools that are kept for this server. */
   readonly rows: readonly ResourceRow[]
   /** Who else has a name: a text for messages. */
@@ -53,7 +59,12 @@ export interface McpPlanOptions {
   readonly resolve: ResolveOptions
 }
 
-export function planMcpTools({ server, listed, rows, taken, resolve }: McpPlanOptions): McpPlan {
+/**
+ * Replicas may find different lists, as while the program of a server is replaced on one machine after the other. A tool
+ * that one of them finds changed is quarantined for all. Beyond that, what a replica has found before is no news: it does
+ * not undo what another one has written since, or they would go on for ever.
+ */
+export function planMcpTools({ server, listed, last, rows, taken, resolve }: McpPlanOptions): McpPlan {
   const refused: { name: string; why: string }[] = []
   const refuse = (name: string, why: string) =>
     refused.push({ name: cleanText(name, MAX_SHOWN_NAME), why: cleanText(why, MAX_WHY) })
@@ -71,7 +82,8 @@ export function planMcpTools({ server, listed, rows, taken, resolve }: McpPlanOp
       refuse(definition.name, `its name here would be ${name}, which ${other} has`)
       continue
     }
-    const next = nextBody(server, name, definition, before, resolve)
+    const isNews = last?.get(name) !== definitionDigest(definition)
+    const next = nextBody(server, name, definition, before, isNews, resolve)
     const { digest, problem } = judge(next.body, resolve)
     if (problem !== undefined) {
       refuse(definition.name, problem)
@@ -87,12 +99,17 @@ export function planMcpTools({ server, listed, rows, taken, resolve }: McpPlanOp
   for (const row of rows) {
     const made = madeFrom(row.body)
     if (made === undefined || generated.includes(row.name)) continue
-    const body = generateTool(server, row.name, made.definition, { ...made.mcp, gone: true })
+    // Found by another replica, whose program is another one: there it can be called.
+    const elsewhere = made.mcp.gone !== true && last?.has(row.name) === false
+    const pin = elsewhere ? made.mcp : { ...made.mcp, gone: true }
+    const body = generateTool(server, row.name, made.definition, pin)
+    if (elsewhere) generated.push(row.name)
     if (made.mcp.offered !== undefined) quarantined.push(row.name)
     add(changes, row, { name: row.name, body, digest: judge(body, resolve).digest })
   }
   return {
     changes,
+    look: new Map([...offered].map(([name, definition]) => [name, definitionDigest(definition)])),
     discoveredTools: listed.slice(0, MAX_TOOLS).map(({ name }) => cleanText(name, MAX_SHOWN_NAME)),
     generatedTools: generated.sort(),
     quarantinedTools: quarantined.sort(),
@@ -137,6 +154,7 @@ function nextBody(
   name: string,
   definition: McpDefinition,
   before: ReturnType<typeof madeFrom>,
+  isNews: boolean,
   resolve: ResolveOptions,
 ): NextBody {
   if (before === undefined) return { body: generateTool(server, name, definition, { pin: 1 }) }
@@ -145,6 +163,11 @@ function nextBody(
   // Once it has changed, it waits: also where the server has gone back since.
   if (before.mcp.offered === undefined && digest === before.mcp.digest)
     return { body: generateTool(server, name, before.definition, { pin }) }
+  if (before.mcp.offered !== undefined && !isNews) {
+    const waiting = { pin, offered: before.mcp.offered }
+    const body = generateTool(server, name, before.definition, waiting)
+    return { body, offered: String(before.mcp.offered.digest) }
+  }
   const { problem } = judge(generateTool(server, name, definition, { pin: pin + 1 }), resolve)
   const offered = {
     digest,

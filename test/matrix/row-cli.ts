@@ -1,6 +1,16 @@
 // Programs in the matrix of rows: a shell that does what the way says, and ends as it says.
 import type { JsonObject } from '../../src/util/json.ts'
-import { behaviourOf, document, HANGS, nameOf, type RowSubject, runtimeOf, specOf } from './row-subject.ts'
+import {
+  behaviourOf,
+  document,
+  envOf,
+  HANGS,
+  nameOf,
+  type RowKit,
+  type RowSubject,
+  runtimeOf,
+  specOf,
+} from './row-subject.ts'
 
 const ABSENT = '/nowhere/at-all'
 
@@ -14,20 +24,48 @@ const CODES: Readonly<Record<string, readonly [number, JsonObject]>> = {
   'says that the token ended': [15, { code: 'auth_expired', retryable: true }],
 }
 
+/** `$SAID` is what it says beside that, if only for itself. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   [HANGS]: 'exec sleep 600',
-  'output without end': 'exec yes',
-  'output breaks its schema': `echo '{"n": "no number"}'`,
+  'output without end': 'exec yes "$SAID"',
   'exit code that nobody declared': 'exit 1',
   'ended by a signal': 'kill -SEGV $$',
   'ended for using too much': 'kill -XCPU $$',
 }
 
-export async function openCliRows(): Promise<RowSubject> {
+export async function openCliRows({ voice }: Pick<RowKit, 'voice'>): Promise<RowSubject> {
+  const { program } = voice
+
+  /** Notes what it was shown, and says it on both streams. */
+  function scriptOf(way: string, name: string): string {
+    const script = SCRIPTS[way] ?? `exit ${CODES[way]?.[0] ?? 0}`
+    if (way === 'output breaks its schema') {
+      const text = program === undefined ? '{"n": "no number"}' : `{"n": "no number", "said": '"$CANARY"'}`
+      return `${noted(name)}echo '${text}'`
+    }
+    if (program === undefined || way === 'output without end') return noted(name) + script
+    return `${noted(name)}echo "$SAID"; echo "$SAID" >&2; ${script}`
+  }
+
+  function noted(name: string): string {
+    if (program === undefined) return ''
+    return `env | grep ^CANARY > '${program.notes}/${name}'; SAID="$CANARY $(cat '${program.said}')"; `
+  }
+
   return {
     options: { cliAllow: ['sh', ABSENT] },
     documents(way, kind) {
-      const cli = { env: { PATH: '/usr/bin:/bin' }, ...cliOf(behaviourOf(way)) }
+      const name = nameOf(way, kind)
+      const behaviour = behaviourOf(way)
+      const known = cliOf(behaviour) ?? { command: 'sh', args: ['-c', scriptOf(behaviour, name)] }
+      const variables = envOf(way, { voice })
+      const cli = {
+        env: { PATH: '/usr/bin:/bin' },
+        ...known,
+        ...(variables.length === 0 ? {} : { env_from: [...variables] }),
+        ...(program === undefined || way === 'output breaks its schema' ? {} : { output: 'both' }),
+        ...exitOf(behaviour),
+      }
       const image = way === 'isolation container' ? { image: 'localhost/matrix:1' } : {}
       const spec = {
         ...specOf(way, kind),
@@ -35,7 +73,7 @@ export async function openCliRows(): Promise<RowSubject> {
         type: 'cli',
         cli: { ...cli, ...image },
       }
-      return [document('Tool', nameOf(way, kind), spec)]
+      return [document('Tool', name, spec)]
     },
     toolOf: nameOf,
     inputOf: (way) => ({ text: way === 'arguments are too large' ? 'x'.repeat(100_000) : '--version' }),
@@ -43,12 +81,13 @@ export async function openCliRows(): Promise<RowSubject> {
   }
 }
 
-function cliOf(way: string): JsonObject {
-  const code = CODES[way]
-  if (code !== undefined) {
-    const [exit, meaning] = code
-    return { command: 'sh', args: ['-c', `exit ${exit}`], exit_codes: { [exit]: meaning } }
-  }
+function exitOf(way: string): JsonObject {
+  const [exit, meaning] = CODES[way] ?? []
+  return exit === undefined || meaning === undefined ? {} : { exit_codes: { [exit]: meaning } }
+}
+
+/** Of the ways in which no script runs. */
+function cliOf(way: string): JsonObject | undefined {
   switch (way) {
     case 'command is not listed':
       return { command: 'env' }
@@ -58,11 +97,7 @@ function cliOf(way: string): JsonObject {
       return { command: 'sh', args: ['{{.text}}'] }
     case 'arguments are too large':
       return { command: 'sh', args: Array.from({ length: 12 }, () => '{{.text}}') }
-    case 'secret is not there':
-      return { command: 'sh', args: ['-c', 'exit 0'], env_from: [{ name: 'KEY', secretRef: 'nowhere' }] }
-    case 'secret of another namespace':
-      return { command: 'sh', args: ['-c', 'exit 0'], env_from: [{ name: 'KEY', secretRef: 'blue/key' }] }
     default:
-      return { command: 'sh', args: ['-c', SCRIPTS[way] ?? 'exit 0'] }
+      return undefined
   }
 }

@@ -4,27 +4,30 @@ import type { ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Runtime } from '../../src/runtime-api.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
-import { answer, handshake, type Message, result } from '../fixtures/mcp-peer/answer.ts'
+import type { Message } from '../fixtures/mcp-peer/answer.ts'
 import { until } from '../pipeline/until.ts'
-import { deadOrigin, listenHttp, type Peer, sendJson } from '../transport/tool-peer.ts'
+import { deadOrigin, listenHttp, type Peer } from '../transport/tool-peer.ts'
 import { listenMute, type Mute } from './row-http.ts'
+import { mcpAnswer } from './row-mcp-answer.ts'
 import {
   apply,
   authOf,
   behaviourOf,
   document,
+  envOf,
   HANGS,
   INSIDE,
   nameOf,
   OUTPUT_BYTES,
-  OUTPUT_SCHEMA,
+  type RowKit,
   type RowSubject,
   runtimeOf,
   STATUSES,
 } from './row-subject.ts'
 import type { Kind } from './row-table.ts'
+import { headOf, inPieces, saidJson, speak, type Voice } from './row-voice.ts'
 
-const PROGRAM = fileURLToPath(new URL('../fixtures/mcp-peer/stdio.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('row-mcp-program.ts', import.meta.url))
 /** Busy machines start programs slowly. */
 const READY_WITHIN_MS = 50_000
 
@@ -39,6 +42,9 @@ const TOOLS: Readonly<Record<string, string>> = {
   rejected: 'reject',
   fault: 'fail',
 }
+
+/** With this credential it lists its tools: it is no other one while it is well. */
+const FRESH = 'fresh token is refused, too'
 
 /** Statuses that a call is answered with over HTTP. */
 const REFUSALS = ['unauthorized', 'forbidden', 'conflict', 'throttled'] as const
@@ -57,31 +63,36 @@ const SHARED: ReadonlySet<string> = new Set([
 
 function toolIn(way: string): string {
   const behaviour = behaviourOf(way)
-  if (behaviour === 'fresh token is refused, too') return 'unauthorized'
+  if (behaviour === FRESH) return 'unauthorized'
   return TOOLS[behaviour] ?? (behaviour in STATUSES ? behaviour : 'echo')
 }
 
 const serverOf = (way: string, kind: Kind): string => nameOf(SHARED.has(way) ? 'shared' : way, kind)
 
-const definitions = (names: Iterable<string>): JsonObject[] =>
-  [...names].map((name) => ({
-    name,
-    description: 'of the matrix',
-    inputSchema: { type: 'object', properties: { n: { type: 'string' } } },
-    ...(name === 'echo' ? { outputSchema: OUTPUT_SCHEMA } : {}),
-  }))
+interface Declared {
+  readonly name: string
+  readonly kind: Kind
+  readonly offered: readonly string[]
+  /** Empty while it is well. */
+  readonly way: string
+}
 
-/** How a server is declared; `way` is absent while it is well. */
-type Declare = (tools: Iterable<string>, way?: string) => JsonObject
+interface KnownServer {
+  readonly way: string
+  readonly kind: Kind
+  readonly labels: JsonObject
+}
 
-export async function openMcpRows(wire: 'http' | 'stdio', tokens: Peer): Promise<RowSubject> {
-  const { declare, close } = wire === 'http' ? await openService(tokens) : openPrograms()
-  const servers = new Map<string, { readonly way: string; readonly labels: JsonObject }>()
+export async function openMcpRows(wire: 'http' | 'stdio', kit: RowKit): Promise<RowSubject> {
+  const { declare, close } = wire === 'http' ? await openService(kit) : openPrograms(kit)
+  const servers = new Map<string, KnownServer>()
 
-  function serverDocument(name: string, way?: string): JsonObject {
-    const labels = servers.get(name)?.labels ?? {}
+  function serverDocument([name, known]: readonly [string, KnownServer], spoilt = ''): JsonObject {
+    const { labels, kind } = known
+    const way = known.way === FRESH ? FRESH : spoilt
     const offered = way === 'tool is no longer offered' ? [] : Object.keys(labels)
-    return document('McpServer', name, { ...declare(offered, way), concurrency: 64, tools: labels })
+    const declared = declare({ name, kind, offered, way })
+    return document('McpServer', name, { ...declared, concurrency: 64, tools: labels })
   }
 
   return {
@@ -89,20 +100,20 @@ export async function openMcpRows(wire: 'http' | 'stdio', tokens: Peer): Promise
       const name = serverOf(way, kind)
       const known = servers.get(name)
       const labels = { ...known?.labels, [toolIn(way)]: labelsOf(way, kind) }
-      servers.set(name, { way, labels })
+      servers.set(name, { way, kind, labels })
       return []
     },
     async spoil(runtime) {
-      const names = [...servers.keys()]
+      const all = [...servers]
       await apply(
         runtime,
-        names.map((name) => serverDocument(name)),
+        all.map((one) => serverDocument(one)),
       )
-      await Promise.all(names.map((name) => phaseOf(runtime, name, 'Ready')))
-      const spoilt = names.filter((name) => SPOILT.has(servers.get(name)?.way ?? ''))
+      await Promise.all(all.map(([name]) => phaseOf(runtime, name, 'Ready')))
+      const spoilt = all.filter(([, { way }]) => SPOILT.has(way))
       await apply(
         runtime,
-        spoilt.map((name) => serverDocument(name, servers.get(name)?.way)),
+        spoilt.map((one) => serverDocument(one, one[1].way)),
       )
       await until(
         () => runtime.tools('default').filter(({ withheld }) => withheld !== undefined).length === 2,
@@ -145,21 +156,25 @@ const SPOILT: ReadonlySet<string> = new Set([
 ])
 
 interface Wire {
-  readonly declare: Declare
+  declare(server: Declared): JsonObject
   close(): Promise<void>
 }
 
-async function openService(tokens: Peer): Promise<Wire> {
-  const peer = await listenHttp(({ path, body }, response) => {
-    const offered = decodeURIComponent(path.slice(1)).split(',')
-    respond(JSON.parse(body) as Message, offered, response)
+async function openService(kit: RowKit): Promise<Wire> {
+  const { voice } = kit
+  const peer = await listenHttp(({ path, body, headers }, response) => {
+    const [, server = '', tools = ''] = path.split('/')
+    const message = JSON.parse(body) as Message
+    const said = voice.words(`${server}--${message.params?.name ?? ''}`, headers)
+    const offered = decodeURIComponent(tools).split(',')
+    respond(message, { offered: offered.filter((name) => name !== ''), said, voice }, response)
   })
   const mute = await listenMute()
   const dead = await deadOrigin()
   return {
-    declare(tools, way) {
-      const endpoint = endpointOf(peer, dead, mute, way, [...tools])
-      return { transport: 'http', endpoint, ...(way === undefined ? {} : authOf(way, tokens)) }
+    declare(server) {
+      const endpoint = endpointOf(peer, dead, mute, server)
+      return { transport: 'http', endpoint, ...authOf(server.way, server.kind, kit) }
     },
     async close() {
       await Promise.all([peer.close(), mute.close()])
@@ -167,38 +182,53 @@ async function openService(tokens: Peer): Promise<Wire> {
   }
 }
 
-function endpointOf(
-  peer: Peer,
-  dead: string,
-  mute: Mute,
-  way: string | undefined,
-  tools: readonly string[],
-): string {
+function endpointOf(peer: Peer, dead: string, mute: Mute, { name, offered, way }: Declared): string {
   if (way === 'no connection') return `${dead}/mcp`
   if (way === 'handshake without end') return `https://${mute.address}/mcp`
   if (way === 'address out of reach') return `http://${INSIDE}/mcp`
-  return `${peer.origin}/${encodeURIComponent(tools.join(','))}`
+  return `${peer.origin}/${name}/${encodeURIComponent(offered.join(','))}`
 }
 
-function respond(message: Message, offered: readonly string[], response: ServerResponse) {
-  const greeting = handshake(message, 'modern')
-  if (greeting !== undefined) return sendJson(response, greeting as Json)
-  if (message.method === 'tools/list') {
-    const tools = definitions(offered.filter((name) => name !== ''))
-    return sendJson(response, result(message.id, { tools, ttlMs: 0, cacheScope: 'private' }) as Json)
-  }
-  if (message.method !== 'tools/call') return void response.writeHead(202).end()
+interface Serving {
+  readonly offered: readonly string[]
+  readonly said: readonly string[]
+  readonly voice: Voice
+}
+
+function respond(message: Message, { offered, said, voice }: Serving, response: ServerResponse): void {
   const name = message.params?.name ?? ''
-  const status = REFUSALS.some((one) => one === name) ? STATUSES[name] : undefined
-  if (status !== undefined) return sendJson(response, { message: 'it says' }, status)
-  const said = answer(message)
-  if (said !== undefined) return sendJson(response, said as Json)
-  if (name === 'hang') return
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.write('{"jsonrpc":')
-  if (name === 'cut-mid-body') return void response.write('"', () => response.destroy())
+  const status = message.method === 'tools/call' && REFUSALS.some((one) => one === name) && STATUSES[name]
+  if (status) {
+    speak(voice, response, { message: said.join(' '), ...saidJson(said) }, said, status)
+    return
+  }
+  const answer = mcpAnswer(message, offered, said)
+  if (answer.kind === 'messages') {
+    const [only, ...more] = answer.messages
+    if (more.length === 0) speak(voice, response, (only ?? null) as Json, said)
+    else stream(answer.messages, said, response)
+  } else if (answer.kind === 'nothing') {
+    if (message.method !== 'tools/call') response.writeHead(202, headOf(said)).end()
+    else if (voice.echoes) response.writeHead(200, headOf(said)).write('{"jsonrpc":"2.0",')
+  } else {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    if (answer.kind === 'cut') response.write(answer.head, () => response.destroy())
+    else pour(response, answer.head, said.join(' '))
+  }
+}
+
+function stream(messages: readonly object[], said: readonly string[], response: ServerResponse): void {
+  response.writeHead(200, { ...headOf(said), 'content-type': 'text/event-stream' })
+  for (const one of messages)
+    for (const piece of inPieces(`data: ${JSON.stringify(one)}\n\n`)) response.write(piece)
+  response.end()
+}
+
+function pour(response: ServerResponse, head: string, text: string): void {
+  response.write(head)
+  const chunk = Buffer.alloc(0x4000, text)
   const more = () => {
-    while (!response.destroyed && response.write('x'.repeat(0x4000))) {
+    while (!response.destroyed && response.write(chunk)) {
       // Until the buffer is full.
     }
   }
@@ -206,15 +236,18 @@ function respond(message: Message, offered: readonly string[], response: ServerR
   more()
 }
 
-function openPrograms(): Wire {
+function openPrograms({ voice }: RowKit): Wire {
   const command = process.execPath
   const args = ['--disable-warning=ExperimentalWarning', PROGRAM]
   return {
-    declare(tools, way) {
-      const env: JsonObject[] = [{ name: 'PEER_TOOLS', value: JSON.stringify(definitions(tools)) }]
-      if (way === 'handshake without end') env.push({ name: 'PEER_BAD', value: 'silent' })
-      if (way === 'secret is not there') env.push({ name: 'KEY', secretRef: 'nowhere' })
-      if (way === 'secret of another namespace') env.push({ name: 'KEY', secretRef: 'blue/key' })
+    declare({ name, offered, way }) {
+      const env: JsonObject[] = [
+        { name: 'OFFERED', value: JSON.stringify(offered) },
+        { name: 'NAME', value: name },
+        ...envOf(way, { voice }),
+      ]
+      if (voice.program !== undefined) env.push({ name: 'ECHOES', value: voice.program.notes })
+      if (way === 'handshake without end') env.push({ name: 'SILENT', value: 'yes' })
       const program = way === 'program is not there' ? { command: '/nowhere/at-all' } : { command, args }
       return { transport: 'stdio', ...program, env }
     },

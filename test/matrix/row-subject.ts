@@ -8,11 +8,12 @@ import type { Runtime } from '../../src/runtime-api.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
 import type { World } from '../../src/util/world.ts'
-import { listenHttp, type Peer, sendJson } from '../transport/tool-peer.ts'
+import { listenHttp, type Peer } from '../transport/tool-peer.ts'
 import type { Kind } from './row-table.ts'
+import { saidJson, speak, type Voice } from './row-voice.ts'
 
 export interface RowSubject {
-  readonly options?: Pick<RuntimeOptions, 'cliAllow'>
+  readonly options?: Pick<RuntimeOptions, 'cliAllow' | 'toolCallbacks'>
   /** The tools of a way. */
   documents(way: string, kind: Kind): readonly JsonObject[]
   /** What has to happen once all of them are there, before anything is called. */
@@ -71,16 +72,27 @@ export function specOf(way: string, kind: Kind): JsonObject {
 }
 
 /** A service that gives tokens, or does not. */
-export async function listenTokens(): Promise<Peer> {
-  let given = 0
-  return listenHttp(({ path }, response) => {
-    if (path === '/refuse') sendJson(response, { error: 'invalid_client' }, 401)
-    else sendJson(response, { access_token: `token-${given++}`, token_type: 'bearer', expires_in: 3_600 })
+export async function listenTokens(voice: Voice): Promise<Peer> {
+  return listenHttp(({ path, headers, body }, response) => {
+    const said = [...voice.words('tokens', headers), body]
+    if (path === '/refuse') {
+      const refusal = { error: 'invalid_client', error_description: said.join(' ') }
+      speak(voice, response, voice.echoes ? { ...refusal, ...saidJson(said) } : refusal, said, 401)
+    } else {
+      const grant = { access_token: voice.grant(), token_type: 'bearer', expires_in: 3_600 }
+      speak(voice, response, grant, said)
+    }
   })
 }
 
-/** The credential that a way is about, as `spec.auth`. */
-export function authOf(way: string, tokens: Peer): JsonObject {
+/** What the tools of a subject have in common. */
+export interface RowKit {
+  readonly tokens: Peer
+  readonly voice: Voice
+}
+
+/** The credential that a way is about, as `spec.auth`; else the one of all tools. */
+export function authOf(way: string, kind: Kind, { tokens, voice }: RowKit): JsonObject {
   const profile = 'oauth2_client_credentials'
   switch (way) {
     case 'secret is not there':
@@ -92,16 +104,25 @@ export function authOf(way: string, tokens: Peer): JsonObject {
     case 'fresh token is refused, too':
       return { auth: { profile, secretRef: 'client', tokenURL: `${tokens.origin}/grant` } }
     default:
-      return {}
+      return voice.auth(kind)
   }
 }
 
+/** The same for programs. */
+export function envOf(way: string, { voice }: Pick<RowKit, 'voice'>): readonly JsonObject[] {
+  if (way === 'secret is not there') return [...voice.env, { name: 'KEY', secretRef: 'nowhere' }]
+  if (way === 'secret of another namespace') return [...voice.env, { name: 'KEY', secretRef: 'blue/key' }]
+  return voice.env
+}
+
+export const CLIENT_SECRET = 'a-secret-of-the-matrix'
+export const BLUE_SECRET = 'a-secret-of-blue'
+
 /** The secrets that those are about. */
-export async function applySecrets(runtime: Runtime): Promise<void> {
-  const client = { client_id: 'the-matrix', client_secret: 'a-secret-of-the-matrix' }
-  await apply(runtime, [document('Secret', 'client', { stringData: client })])
-  const key = { stringData: { value: 'a-secret-of-blue' } }
-  await apply(runtime, [document('Secret', 'key', key, 'blue')])
+export async function applySecrets(runtime: Runtime, voice: Voice): Promise<void> {
+  const client = { client_id: 'the-matrix', client_secret: CLIENT_SECRET }
+  await apply(runtime, [document('Secret', 'client', { stringData: client }), ...voice.documents])
+  await apply(runtime, [document('Secret', 'key', { stringData: { value: BLUE_SECRET } }, 'blue')])
 }
 
 export async function apply(runtime: Runtime, documents: readonly JsonObject[]): Promise<void> {
@@ -112,19 +133,22 @@ export async function apply(runtime: Runtime, documents: readonly JsonObject[]):
 }
 
 /** What a tool says in an envelope, of either dialect; undefined for a way that is not told in one. */
-export function envelopeOf(way: string, requestId: string): JsonObject | undefined {
+export function envelopeOf(way: string, requestId: string, said: readonly string[]): JsonObject | undefined {
+  const message = said.join(' ')
   const named = NAMED[way]
   if (named !== undefined) {
-    const { code = 'execution_failed', ...details } = named
-    const retryable = details.failure !== 'partial-effect'
-    const error = { code, reason: 'tool_backend_failure', retryable, message: 'it says', details }
-    return { tool_contract_version: 'v1', request_id: requestId, status: 'error', error }
+    const { code = 'execution_failed', ...known } = named
+    const details = { ...known, ...saidJson(said) }
+    const retryable = known.failure !== 'partial-effect'
+    const error = { code, reason: 'tool_backend_failure', retryable, message, details }
+    const head = { tool_contract_version: 'v1', request_id: requestId, status: 'error' }
+    return { ...head, error, warnings: [...said], side_effects: [saidJson(said)] }
   }
   if (way !== 'says that it is unhealthy') return undefined
   return {
     call_id: requestId,
     status: 'retryable_error',
-    error: { code: 'S-TOOL-005', message: 'it says', details: {} },
+    error: { code: 'S-TOOL-005', message, details: saidJson(said) },
     metrics: { duration_ms: 1 },
     provenance: { tool_id: 'matrix', tool_version: '1.0.0' },
   }

@@ -30,7 +30,8 @@ export interface EchoPeer {
 
 const CREDENTIALS = ['authorization', 'x-canary-key'] as const
 
-function createShown() {
+/** Notes which secrets were shown in headers. */
+export function createShown() {
   const shown = new Set<string>()
   return {
     shown,

@@ -19,6 +19,8 @@ export interface LeakPeer {
   readonly cliAllow?: readonly string[]
   /** Of an MCP server the tools have other names, and are there once it was asked. */
   readonly server?: string
+  /** Which are kept running between calls. @default none */
+  readonly programs?: number
   /** At this moment; 0 where there are none. */
   open(): number
   /** Of all times. */
@@ -186,5 +188,12 @@ export function openMcpProgram(): LeakPeer {
     env: [{ name: 'PEER_TOOLS', value: JSON.stringify(DEFINITIONS) }],
   }
   const documents = [mcpServer(spec)]
-  return { documents, server: 'many', open: () => 0, connections: () => 0, close: () => Promise.resolve() }
+  return {
+    documents,
+    server: 'many',
+    programs: 1,
+    open: () => 0,
+    connections: () => 0,
+    close: () => Promise.resolve(),
+  }
 }
