@@ -1,7 +1,6 @@
 // What the ledger costs: durable writes, replays and recalls, how these change as it grows, and retention beside calls.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Agent, request } from 'undici'
 import { createRetention } from '../src/driver/retention.ts'
 import { scopeOf } from '../src/ledger/fingerprint.ts'
 import { createRuntime, createWorld } from '../src/runtime.ts'
@@ -11,6 +10,7 @@ import type { Store } from '../src/store/store.ts'
 import type { World } from '../src/util/world.ts'
 import { missingPostgres } from '../test/postgres/binaries.ts'
 import { type PostgresServer, startPostgres } from '../test/postgres/server.ts'
+import { directUndici, input } from './direct.ts'
 import { ACTOR, fill, type KeyOrder, nextKey } from './fill.ts'
 import { type Contestant, type Measured, measure, print } from './measure.ts'
 
@@ -36,7 +36,6 @@ type Open = (name: string) => Promise<Bench>
 
 const TOOL = 'write'
 const DAY_MS = 86_400_000
-const input = { query: 'latest market analysis', limit: 10 }
 
 export async function ledgerBench(options: LedgerBenchOptions): Promise<void> {
   const missing = missingPostgres()
@@ -102,17 +101,8 @@ async function call({ door }: Bench, idempotencyKey: string): Promise<void> {
 /** Durable writes and replays at 1, 16 and 64 in flight. */
 async function writes(engines: readonly Open[], options: LedgerBenchOptions): Promise<void> {
   const benches = await Promise.all(engines.map((open) => open('writes')))
-  const agent = new Agent({ pipelining: 1 })
-  const direct = async () => {
-    const reply = await request(options.endpoint, {
-      method: 'POST',
-      body: JSON.stringify(input),
-      headers: { 'content-type': 'application/json' },
-      dispatcher: agent,
-    })
-    await reply.body.json()
-  }
-  const contestants: Contestant[] = [{ name: 'direct undici', run: direct }]
+  const direct = directUndici(options.endpoint, 'plain')
+  const contestants: Contestant[] = [direct]
   for (const one of benches) {
     await call(one, 'replayed')
     contestants.push(
@@ -127,7 +117,7 @@ async function writes(engines: readonly Open[], options: LedgerBenchOptions): Pr
   }
   print('ledger: HTTP tool on loopback', lines)
   for (const one of benches) await one.close()
-  await agent.close()
+  await direct.close()
 }
 
 /** The same store, larger and larger. Each line as a ratio to the smallest size. */

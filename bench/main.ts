@@ -1,5 +1,5 @@
 // npm run bench: what governance costs, as ratios against the direct call in the same run.
-// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=calls|grpc|cli|policy|cedar|governance|ledger|mcp|transports` for one part.
+// `-- --quick` for a glance, `-- --large` for a ledger of up to a million entries, `-- --only=calls|transports|policy|cedar|governance|ledger` for one part.
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,18 +10,15 @@ import { defineTool } from '../src/define-tool.ts'
 import { createRuntime } from '../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../src/runtime-api.ts'
 import { cedarBench } from './cedar.ts'
-import { cliBench } from './cli.ts'
+import { directUndici, input } from './direct.ts'
 import { fdatasyncP50Us } from './disk.ts'
 import { governanceBench } from './governance.ts'
-import { grpcBench } from './grpc.ts'
 import { ledgerBench } from './ledger.ts'
-import { mcpBench } from './mcp.ts'
 import { type Contestant, type Measured, measure, print } from './measure.ts'
 import { policyBench } from './policy.ts'
 import { transportsBench } from './transports.ts'
 
 const IN_FLIGHT = [1, 16, 64]
-const input = { query: 'latest market analysis', limit: 10 }
 const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'))
 const quick = process.argv.includes('--quick')
 /** Also up to a million entries in the ledger. */
@@ -33,20 +30,10 @@ const scale = (calls: number) => (quick ? Math.ceil(calls / 10) : calls)
 async function main(): Promise<void> {
   console.log(`node ${process.version}, fdatasync p50 ${fdatasyncP50Us(folder).toFixed(0)} us`)
   if (wants('calls')) await native()
-  if (wants('cli')) await cliBench({ folder, quick })
+  if (wants('transports')) await transportsBench({ folder, quick })
   if (wants('policy')) policyBench({ quick })
   if (wants('cedar')) cedarBench({ quick })
   if (wants('governance')) await governanceBench({ folder, quick })
-  if (wants('mcp')) await mcpBench({ folder, quick })
-  if (wants('transports')) await transportsBench({ folder, quick })
-  if (wants('calls') || wants('grpc')) {
-    const grpc = start('./grpc-peer.ts', [])
-    try {
-      await grpcBench({ folder, address: `127.0.0.1:${await first(grpc)}`, quick })
-    } finally {
-      grpc.disconnect()
-    }
-  }
   if (!wants('calls') && !wants('ledger')) return
   const peer = start('./peer.ts', [])
   try {
@@ -107,16 +94,7 @@ async function http(endpoint: string): Promise<void> {
   const server = start('./server.ts', [join(folder, 'server.db'), manifests, token])
   const url = await first(server)
   const agent = new Agent({ pipelining: 1 })
-  const body = JSON.stringify(input)
-  const direct = async () => {
-    const reply = await request(endpoint, {
-      method: 'POST',
-      body,
-      headers: { 'content-type': 'application/json' },
-      dispatcher: agent,
-    })
-    return reply.body.json()
-  }
+  const direct = directUndici(endpoint, 'plain')
   let serial = 0
   const throughServer = async (tool: string) => {
     const reply = await request(`${url}/v1/calls`, {
@@ -129,7 +107,7 @@ async function http(endpoint: string): Promise<void> {
     if (answer.status !== 'ok') throw new Error(JSON.stringify(answer))
   }
   const contestants: Contestant[] = [
-    { name: 'direct undici', run: direct },
+    direct,
     { name: 'governed read', run: () => must(door, 'read') },
     { name: 'governed write, durable', run: () => must(door, 'write') },
     { name: 'read through the server', run: () => throughServer('read') },
@@ -141,6 +119,7 @@ async function http(endpoint: string): Promise<void> {
       ...(await measure(contestants, inFlight, { calls: scale(inFlight === 1 ? 1_000 : 6_000), rounds: 3 })),
     )
   print('HTTP tool on loopback', lines)
+  await direct.close()
   await agent.close()
   server.disconnect()
   await runtime.close()

@@ -46,7 +46,10 @@ if (process.send === undefined) {
     for await (const part of request) parts.push(part)
     const said = request.method === 'POST' ? answer(JSON.parse(String(Buffer.concat(parts)))) : undefined
     if (said === undefined) response.writeHead(request.method === 'POST' ? 202 : 405).end()
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(said)
+    else {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(said) }
+      response.writeHead(200, headers).end(said)
+    }
   })
   server.listen(0, '127.0.0.1', () => process.send?.(String((server.address() as AddressInfo).port)))
   process.on('disconnect', () => process.exit(0))

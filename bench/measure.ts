@@ -69,24 +69,33 @@ export async function measure(
   })
 }
 
-/** Each line's throughput as a part of the first line's, the direct call. */
+const HEADS = ['ratio', 'p50 ratio', 'cpu ratio', 'calls/s', 'p50 us', 'p99 us', 'cpu us']
+
+/**
+ * Throughput as a part of the first line's, the direct call; the median time of a call and its processor time as multiples of
+ * that one's.
+ */
 export function print(title: string, lines: readonly Measured[]): void {
   console.log(`\n${title}`)
-  console.log(
-    `${'in flight'.padStart(9)}  ${'way'.padEnd(34)}${['ratio', 'calls/s', 'p50 us', 'p99 us', 'cpu us'].map((head) => head.padStart(10)).join('')}`,
-  )
+  const heads = HEADS.map((head) => head.padStart(10)).join('')
+  console.log(`${'in flight'.padStart(9)}  ${'way'.padEnd(28)}${heads}`)
   for (const line of lines) {
-    const direct = lines.find((one) => one.inFlight === line.inFlight)
-    const ratio = direct ? line.callsPerSecond / direct.callsPerSecond : 1
+    const direct = directOf(line, lines)
     const cells = [
-      ratio.toFixed(2),
+      (line.callsPerSecond / direct.callsPerSecond).toFixed(2),
+      (line.p50Us / direct.p50Us).toFixed(2),
+      (line.cpuUs / direct.cpuUs).toFixed(2),
       line.callsPerSecond.toFixed(0),
       line.p50Us.toFixed(0),
       line.p99Us.toFixed(0),
       line.cpuUs.toFixed(0),
     ]
-    console.log(
-      `${String(line.inFlight).padStart(9)}  ${line.name.padEnd(34)}${cells.map((cell) => cell.padStart(10)).join('')}`,
-    )
+    const text = cells.map((cell) => cell.padStart(10)).join('')
+    console.log(`${String(line.inFlight).padStart(9)}  ${line.name.padEnd(28)}${text}`)
   }
+}
+
+/** The first line with as many in flight. */
+export function directOf(line: Measured, lines: readonly Measured[]): Measured {
+  return lines.find(({ inFlight }) => inFlight === line.inFlight) ?? line
 }

@@ -1,4 +1,4 @@
-// Every transport in one run: a read by a bare client against the same read governed, in memory and on disk.
+// Every transport in one run: what a careful caller does without Writ against the same call governed.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,26 +6,33 @@ import { createLocalAdmin } from '../src/contract/caller.ts'
 import { createRuntime } from '../src/runtime.ts'
 import type { CallerDoor, Runtime } from '../src/runtime-api.ts'
 import {
+  type BodyKind,
   type Direct,
   directGrpc,
   directMcp,
   directProgram,
   directUndici,
-  envelopes,
   input,
   type McpPlace,
 } from './direct.ts'
-import { type Contestant, type Measured, measure } from './measure.ts'
+import { type Contestant, directOf, type Measured, measure, print } from './measure.ts'
 
 const QUIET = '--disable-warning=ExperimentalWarning'
 const MCP_PEER = fileURLToPath(new URL('./mcp-peer.ts', import.meta.url))
 const IN_FLIGHT = [1, 16]
+/** How many are in flight in the table of docs/reference/performance.md. */
+const SHOWN_IN_FLIGHT = 16
 const READ = { class: 'read-only' }
+const WRITE = { class: 'external-communication' }
+const LABELS = {
+  read: { risk_level: 'low', operation_classes: ['read'], effect: READ },
+  write: { risk_level: 'low', operation_classes: ['write'], effect: WRITE },
+}
 
 interface Way {
   readonly title: string
   direct(): Direct | Promise<Direct>
-  /** A Tool `read`, or an McpServer `bench` that has one. */
+  /** Tools `read` and `write` of this spec, or an McpServer `bench` that has both. */
   readonly kind: 'Tool' | 'McpServer'
   readonly spec: object
   /** Of a full run, in each round. */
@@ -42,7 +49,13 @@ export async function transportsBench({ folder, quick }: { folder: string; quick
   try {
     const [plain, envelope] = [await listen('./peer.ts'), await listen('./envelope-peer.ts')]
     const [grpc, mcp] = [await listen('./grpc-peer.ts'), await listen('./mcp-peer.ts')]
-    for (const way of waysOf({ plain, envelope, grpc, mcp })) await contest(way, folder, quick)
+    const rows: string[] = []
+    for (const way of waysOf({ plain, envelope, grpc, mcp })) {
+      const lines = await contest(way, folder, quick)
+      print(`over ${way.title}`, lines)
+      rows.push(rowOf(way, lines))
+    }
+    console.log(['\nfor docs/reference/performance.md, Every transport:', ...TABLE_HEAD, ...rows].join('\n'))
   } finally {
     for (const peer of peers) peer.disconnect()
   }
@@ -56,11 +69,11 @@ interface Addresses {
 }
 
 function waysOf({ plain, envelope, grpc, mcp }: Addresses): readonly Way[] {
-  const overHttp = (type: string, url: string, body: () => object): Way => ({
-    title: type,
-    direct: () => directUndici(url, body),
+  const overHttp = (title: string, type: string, endpoint: string, body: BodyKind): Way => ({
+    title,
+    direct: () => directUndici(endpoint, body),
     kind: 'Tool',
-    spec: { type, endpoint: url, effect: READ },
+    spec: { type, endpoint },
     calls: 3_000,
   })
   const overMcp = (title: string, place: McpPlace): Way => ({
@@ -70,19 +83,20 @@ function waysOf({ plain, envelope, grpc, mcp }: Addresses): readonly Way[] {
     spec: {
       ...place,
       concurrency: 64,
-      tools: { read: { risk_level: 'low', operation_classes: ['read'], effect: READ } },
+      tools: LABELS,
     },
     calls: 1_500,
   })
   return [
-    overHttp('http', `http://${plain}/tool`, () => input),
-    overHttp('external', `http://${envelope}/tool`, envelopes()),
-    overHttp('webhook-callback', `http://${envelope}/tool`, envelopes()),
+    overHttp('http', 'http', `http://${plain}/tool`, 'plain'),
+    overHttp('http, a tool that takes 5 ms', 'http', `http://${plain}/slow`, 'plain'),
+    overHttp('external', 'external', `http://${envelope}/tool`, 'envelope'),
+    overHttp('webhook-callback, answered at once', 'webhook-callback', `http://${envelope}/tool`, 'envelope'),
     {
       title: 'grpc',
       direct: () => directGrpc(grpc),
       kind: 'Tool',
-      spec: { type: 'grpc', endpoint: grpc, grpc: { plaintext: true }, effect: READ },
+      spec: { type: 'grpc', endpoint: grpc, grpc: { plaintext: true } },
       calls: 3_000,
     },
     overMcp('mcp over HTTP', { transport: 'http', endpoint: `http://${mcp}/mcp` }),
@@ -98,7 +112,6 @@ function waysOf({ plain, envelope, grpc, mcp }: Addresses): readonly Way[] {
       spec: {
         type: 'cli',
         runtime: { isolation_mode: 'none' },
-        effect: READ,
         cli: { command: 'echo', args: ['{{.query}}'] },
       },
       calls: 300,
@@ -106,23 +119,26 @@ function waysOf({ plain, envelope, grpc, mcp }: Addresses): readonly Way[] {
   ]
 }
 
-async function contest(way: Way, folder: string, quick: boolean): Promise<void> {
+async function contest(way: Way, folder: string, quick: boolean): Promise<readonly Measured[]> {
   const direct = await way.direct()
   const options = { cliAllow: ['echo'], onWarning: () => {} }
   const path = join(folder, `transports-${way.title.replaceAll(/\W+/g, '-')}.db`)
   const memory = await createRuntime(options)
   const sqlite = await createRuntime({ ...options, store: { kind: 'sqlite', path } })
   try {
+    const [inMemory, durable] = [await declare(memory, way), await declare(sqlite, way)]
     const contestants: Contestant[] = [
       direct,
-      governed('governed read, in memory', await declare(memory, way), way),
-      governed('governed read, SQLite', await declare(sqlite, way), way),
+      governed(READ_MEMORY, inMemory, 'read', way),
+      governed(READ_SQLITE, durable, 'read', way),
+      governed(WRITE_SQLITE, durable, 'write', way),
     ]
-    const calls = quick ? Math.ceil(way.calls / 20) : way.calls
     const lines: Measured[] = []
-    for (const inFlight of IN_FLIGHT)
+    for (const inFlight of IN_FLIGHT) {
+      const calls = Math.ceil(way.calls / (quick ? 6 : 1) / (inFlight === 1 ? 3 : 1))
       lines.push(...(await measure(contestants, inFlight, { calls, rounds: 3 })))
-    print(`a read over ${way.title}`, lines)
+    }
+    return lines
   } finally {
     await memory.close()
     await sqlite.close()
@@ -130,8 +146,12 @@ async function contest(way: Way, folder: string, quick: boolean): Promise<void> 
   }
 }
 
-function governed(name: string, door: CallerDoor, { kind }: Way): Contestant {
-  const tool = kind === 'Tool' ? 'read' : 'bench--read'
+const READ_MEMORY = 'governed read, in memory'
+const READ_SQLITE = 'governed read, SQLite'
+const WRITE_SQLITE = 'governed write, SQLite'
+
+function governed(name: string, door: CallerDoor, does: 'read' | 'write', { kind }: Way): Contestant {
+  const tool = kind === 'Tool' ? does : `bench--${does}`
   return {
     name,
     async run() {
@@ -141,7 +161,7 @@ function governed(name: string, door: CallerDoor, { kind }: Way): Contestant {
   }
 }
 
-/** Once the tool is there. */
+/** Once the tools are there. */
 async function declare(runtime: Runtime, { kind, spec }: Way): Promise<CallerDoor> {
   const synced = new Promise<void>((resolve, reject) => {
     if (kind === 'Tool') resolve()
@@ -149,9 +169,15 @@ async function declare(runtime: Runtime, { kind, spec }: Way): Promise<CallerDoo
       phase === 'Ready' ? resolve() : reject(new Error(`the server is ${phase}`)),
     )
   })
-  const metadata = { name: kind === 'Tool' ? 'read' : 'bench' }
-  const text = JSON.stringify({ apiVersion: 'writ.dev/v1', kind, metadata, spec })
-  const applied = await runtime.resources.apply([{ text, file: 'bench' }])
+  const manifest = (name: string, more: object) => ({
+    text: JSON.stringify({ apiVersion: 'writ.dev/v1', kind, metadata: { name }, spec: { ...spec, ...more } }),
+    file: `${name}.json`,
+  })
+  const applied = await runtime.resources.apply(
+    kind === 'Tool'
+      ? [manifest('read', { effect: READ }), manifest('write', { effect: WRITE })]
+      : [manifest('bench', {})],
+  )
   if (!applied.ok) throw new Error(JSON.stringify(applied.problems))
   await synced
   return runtime.as(createLocalAdmin())
@@ -165,24 +191,20 @@ function first(child: ChildProcess): Promise<string> {
   })
 }
 
-const HEADS = ['ratio', 'p50 ratio', 'calls/s', 'p50 us', 'p99 us', 'cpu us']
+const TABLE_HEAD = [
+  '| transport | direct: p50, cpu | read, in memory: p50, cpu | read, SQLite: p50, cpu | write, SQLite: p50, cpu |',
+  '|---|---|---|---|---|',
+]
 
-/** Throughput as a part of the direct call's, and p50 as a multiple of it. */
-function print(title: string, lines: readonly Measured[]): void {
-  console.log(`\n${title}`)
-  const heads = HEADS.map((head) => head.padStart(10)).join('')
-  console.log(`${'in flight'.padStart(9)}  ${'way'.padEnd(34)}${heads}`)
-  for (const line of lines) {
-    const direct = lines.find((one) => one.inFlight === line.inFlight) ?? line
-    const cells = [
-      (line.callsPerSecond / direct.callsPerSecond).toFixed(2),
-      (line.p50Us / direct.p50Us).toFixed(2),
-      line.callsPerSecond.toFixed(0),
-      line.p50Us.toFixed(0),
-      line.p99Us.toFixed(0),
-      line.cpuUs.toFixed(0),
-    ]
-    const text = cells.map((cell) => cell.padStart(10)).join('')
-    console.log(`${String(line.inFlight).padStart(9)}  ${line.name.padEnd(34)}${text}`)
-  }
+/** A row of the table in docs/reference/performance.md: the direct call in microseconds, the others as multiples of it. */
+function rowOf({ title }: Way, lines: readonly Measured[]): string {
+  const shown = lines.filter(({ inFlight }) => inFlight === SHOWN_IN_FLIGHT)
+  const [direct, ...others] = shown
+  if (direct === undefined) throw new Error(`nothing was measured with ${SHOWN_IN_FLIGHT} in flight`)
+  const cells = others.map((line) => {
+    const { p50Us, cpuUs } = directOf(line, shown)
+    return `${(line.p50Us / p50Us).toFixed(1)}, ${(line.cpuUs / cpuUs).toFixed(1)} (${line.cpuUs.toFixed(0)} us)`
+  })
+  const own = `${direct.p50Us.toFixed(0)} us, ${direct.cpuUs.toFixed(0)} us`
+  return `| ${[title, own, ...cells].join(' | ')} |`
 }

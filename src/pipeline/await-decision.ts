@@ -49,13 +49,19 @@ export async function awaitDecision(
       const end = now === 'away' ? undefined : await endOf(now, answer, kit)
       if (end !== undefined) return answerOf(received, { ...end, replayed: answer.replayed }, kit)
       const left = until - kit.world.clock.monotonic()
-      if (left <= 0 || received.abort.aborted || kit.stopping.aborted) return answer
-      await Promise.race([woken, watch.changed(Math.min(rest, left), received.abort)])
+      const abort = isEnded(received) ? kit.stopping : received.abort
+      if (left <= 0 || abort.aborted || kit.stopping.aborted) return answer
+      await Promise.race([woken, watch.changed(Math.min(rest, left), abort)])
     }
   } finally {
     for (const stop of stops) stop()
     watch.end()
   }
+}
+
+/** Canceled while its tool took the work on: whoever follows the work ends it at once, and that is waited for (S11). */
+function isEnded({ abort, held }: Received): boolean {
+  return abort.reason === 'canceled' && held.detached === true
 }
 
 /** Undefined while it waits, is on its way, or nobody can say. */

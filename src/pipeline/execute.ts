@@ -3,38 +3,21 @@
 import { type EffectState, isReadOnly } from '../contract/effect.ts'
 import type { Entry } from '../contract/entry.ts'
 import type { Failure } from '../contract/failure.ts'
-import { createFailure } from '../contract/projection.ts'
-import { guardsOf, stopKindOf } from '../contract/stop.ts'
 import { toolKeyOf } from '../ledger/fingerprint.ts'
-import type { IntendResult } from '../ledger/ledger.ts'
-import { StoreUnavailable } from '../store/store.ts'
-import { onlyUnavailable } from '../store/unavailable.ts'
 import type { Send } from '../transport/transport.ts'
 import type { Abort } from '../util/abort.ts'
-import { answerOf, recordOf, runningRecord } from './answer.ts'
 import { type AttemptOutcome, runAttempt } from './attempt.ts'
-import { overBudget } from './authorize.ts'
 import { backoff } from './backoff.ts'
-import { narrowedPart, repeated } from './claim.ts'
 import { type Classified, classify, mayRepeat, stopped, tooLate } from './classify.ts'
-import {
-  type FirstCredential,
-  firstCredential,
-  isRenewable,
-  onlyWith,
-  renewalWait,
-  sameCredential,
-} from './credential-use.ts'
-import { startedFact } from './evidence.ts'
+import { firstCredential, isRenewable, onlyWith, renewalWait, sameCredential } from './credential-use.ts'
 import { keepHandle } from './handle.ts'
 import { inquire } from './inquire.ts'
+import { closeUnsent, intend, type Kept, keepOfRead, kept } from './intend.ts'
 import type { Kit } from './kit.ts'
 import { onLateReply } from './late-reply.ts'
 import { handleLost, leaveMemory, mayLeaveMemory } from './leave-memory.ts'
-import { pause, within } from './pause.ts'
-import { stopped as stoppedEarly } from './permit.ts'
+import { pause } from './pause.ts'
 import { failedResult, refuse, runningResult } from './result.ts'
-import { memberSettled, sagaClosed } from './saga-member.ts'
 import {
   type Admitted,
   type Again,
@@ -45,7 +28,6 @@ import {
 } from './stages.ts'
 import { stillAllowed } from './still-allowed.ts'
 import { sentAs } from './two-phase-prepare.ts'
-import { isGrantUse, usedFacts, useOf } from './use-approval.ts'
 
 export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Executed> | Again> {
   const transport = kit.transport(state.target.tool.type)
@@ -58,8 +40,9 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   let last: Classified | undefined
   let lastDeadline: number | undefined
   let renewed = false
-  let keeping: Promise<Entry | undefined> | undefined
+  let keeping: Promise<Kept> | undefined
   const leavesMemory = mayLeaveMemory(state, transport, kit)
+  const intends = needsIntent(state) || (leavesMemory && transport.reports === true)
   const first = firstCredential(state, kit)
   const credential = first instanceof Promise ? await first : first
 
@@ -72,7 +55,7 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       last = { effect: last?.effect ?? 'not-done', failure: allowed.failure, sideEffects: [] }
       break
     }
-    if (intended === undefined && (needsIntent(state) || leavesMemory)) {
+    if (intended === undefined && intends) {
       const written = await intend(state, credential, leavesMemory, kit)
       if (written.kind !== 'intended') return written
       intended = written.entry
@@ -105,12 +88,16 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
     const number = attempt + 1
     const outcome = await runAttempt(
       transport,
-      (abort) => ({
-        ...sendOf(state, number, left, abort, kit),
-        ...(leavesMemory ? { detach: true } : {}),
-        ...(renewed ? { renewed } : {}),
-        ...(open ? onlyWith(state, entry) : {}),
-      }),
+      (abort) => {
+        const send = sendOf(state, number, left, abort, kit)
+        if (!leavesMemory && !renewed && !open) return send
+        return {
+          ...send,
+          ...(leavesMemory ? { detach: true } : {}),
+          ...(renewed ? { renewed } : {}),
+          ...(open ? onlyWith(state, entry) : {}),
+        }
+      },
       state.abort,
       (fact) => {
         if (fact.kind === 'attempt') state.held.attempt = fact.attempt
@@ -122,14 +109,21 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
         late: (reply) => onLateReply(state, number, reply, kit),
         accepted: (handle) => {
           const until = kit.steadyNow() + deadline - kit.world.clock.monotonic()
-          keeping = keepHandle(state, intended, number, handle, kit, leavesMemory ? until : undefined)
+          const keep = (entry: Entry | undefined) =>
+            keepHandle(state, entry, number, handle, kit, leavesMemory ? until : undefined)
+          keeping =
+            leavesMemory && intended === undefined
+              ? keepOfRead(state, credential, number, keep, kit)
+              : keep(intended).then(kept)
         },
       },
     )
-    let kept: Entry | undefined
+    let withHandle: Entry | undefined
     if (keeping !== undefined) {
-      kept = await keeping
-      intended = kept ?? intended
+      const done = await keeping
+      if (done.kind !== 'kept') return done
+      withHandle = done.entry
+      intended = withHandle ?? intended
       state.held.intended = intended
       keeping = undefined
     }
@@ -139,7 +133,7 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
       lastDeadline = deadline
     }
     if (outcome.accepted !== undefined) {
-      const gone = await leaveMemory(state, kept, outcome.accepted.pollInMs, kit)
+      const gone = await leaveMemory(state, withHandle, outcome.accepted.pollInMs, kit)
       if (gone !== undefined) return gone
       last = handleLost(state)
       break
@@ -180,81 +174,6 @@ async function isStillHarmless(state: Admitted, entry: Entry, now: number, kit: 
   return mayRepeat(state.operation.effect, entry.createdAt, now) && (await sameCredential(state, entry, kit))
 }
 
-type Intended = { readonly kind: 'intended'; readonly entry: Entry } | StageResult<never> | Again
-
-/** The first of the two times a write waits for the disk (S34). */
-async function intend(
-  state: Admitted,
-  credential: FirstCredential,
-  onRecord: boolean,
-  kit: Kit,
-): Promise<Intended> {
-  const { identity } = state.operation.effect
-  // Somebody has decided about a repeat that was approved; all others must still be the only one (S14).
-  const unique = identity !== undefined && !isAgreedRepeat(state)
-  try {
-    const writing = kit.ledger.intend(
-      state.continued ? { ...state.entry, callId: state.call.id } : { ...state.entry, ...credential },
-      unique ? state.receivedAt - identity.windowMs : undefined,
-      [startedFact(state, kit), ...usedFacts(state, kit)],
-      {
-        // Other processes and tools must be able to find the call, and recovery the one that continues an entry.
-        ...(state.continued || kit.refresh || onRecord ? { call: runningRecord(state, kit) } : {}),
-        ...useOf(state, kit),
-        ...renarrowed(state),
-        unless: guardsOf(state.caller, state.call.tool, state.call.agent),
-      },
-    )
-    // A database that is away must not hold its callers.
-    const left = state.deadline - kit.world.clock.monotonic()
-    const written = await within(left, writing, kit.world)
-    if (written === undefined) {
-      // Whatever becomes of the intent, nothing is sent for it: it is closed as soon as it is there. Until then nobody
-      // knows whether it is, and another life may find it: the call is open.
-      writing.then((late) => closeUnsent(state, late, kit), onlyUnavailable)
-      return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
-    }
-    if (written.kind === 'intended') return written
-    if (written.on === 'saga') return sagaClosed(state)
-    if (written.on === 'identity' && written.entry) return repeated(state, written.entry)
-    if (written.on === 'stopped') return stoppedBy(state, written.stop ?? '', kit)
-    if (written.on === 'budget' && written.spend && !isGrantUse(written.spend)) {
-      return overBudget(state, written.spend)
-    }
-    const found = written.entry
-    // A conflict with one's own nonce is ownership: the acknowledgement was lost, not the intent (S35).
-    if (found?.callId === state.call.id && found.epoch === kit.world.epoch && found.state === 'intended') {
-      return { kind: 'intended', entry: found }
-    }
-    return { kind: 'again' }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    // It may be on disk all the same, and be found by the next life: then that one ends the call.
-    if (error.maybeWritten)
-      return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
-    return refuse(state, 'intent-not-recorded')
-  }
-}
-
-/** S43: an entry that is there already is sent as policy makes it now. */
-function renarrowed(state: Admitted): Pick<Entry, 'narrowed'> {
-  return state.entry.revision === 0 ? {} : narrowedPart(state)
-}
-
-function isAgreedRepeat({ decision, approval }: Admitted): boolean {
-  return approval !== undefined && decision.matches.some(({ code }) => code === 'effect-repeated')
-}
-
-/** Somebody stopped it a moment ago: here that may not be known yet. */
-function stoppedBy(state: Admitted, name: string, kit: Kit): StageResult<never> {
-  const kind = stopKindOf(name)
-  const known = kit.authority.stopped(state.caller, state.call.tool, state.call.agent)
-  return stoppedEarly(
-    state,
-    known ?? { kind, name, reason: 'stopped by an operator', at: kit.world.clock.now() },
-  )
-}
-
 /** Ends a call that was sent nowhere. */
 function ended(state: Admitted, failure: Failure): StageResult<never> {
   const open = state.continued?.state === 'unknown'
@@ -264,22 +183,6 @@ function ended(state: Admitted, failure: Failure): StageResult<never> {
     kind: 'end',
     result: { ...result, attempt: state.continued.attempts, entryId: state.continued.id },
   }
-}
-
-/** Nothing was sent for this intent, and nothing will be. */
-function closeUnsent(state: Admitted, late: IntendResult, kit: Kit): void {
-  if (late.kind !== 'intended') return
-  const failure = createFailure('timeout-before-send', {
-    message: 'the intent was on record too late; nothing was sent',
-  })
-  // An earlier send of this entry may have had its effect; this one had none.
-  const to = state.continued?.state === 'unknown' ? 'unknown' : 'not-done'
-  const outcome = { failure, sideEffects: [], warnings: [] }
-  const set = { attempts: late.entry.attempts, outcome, settledAt: kit.world.clock.now() }
-  const result = failedResult(state, failure, to)
-  const record = recordOf(state, answerOf(state, result, kit), late.entry.id, kit)
-  const timers = memberSettled(late.entry, result)
-  kit.ledger.move(late.entry, { path: [to], set, calls: [record], timers }).catch(onlyUnavailable)
 }
 
 function sendOf(state: Admitted, attempt: number, left: number, abort: Abort, kit: Kit): Send {

@@ -3,7 +3,8 @@ import { endpointUrl, outsideEgress } from '../resource/egress-rule.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Refusal } from './transport.ts'
 
-interface Endpoint {
+export interface Endpoint {
+  readonly url: URL
   readonly origin: string
   /** Path and query. */
   readonly path: string
@@ -36,7 +37,12 @@ export function readEndpoint(tool: ResolvedTool): EndpointResult {
     )
   const why = outsideEgress({ ...tool, own: url }, url)
   if (why !== undefined) return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${why}`)
-  return { ok: true, endpoint: { origin: url.origin, path: url.pathname + url.search } }
+  return { ok: true, endpoint: endpointAt(url) }
+}
+
+/** Reading the parts of an address costs more than keeping them. */
+export function endpointAt(url: URL): Endpoint {
+  return { url, origin: url.origin, path: url.pathname + url.search }
 }
 
 /** The address of a named operation, still to be filled in for a call. */
@@ -70,7 +76,7 @@ export function readRequest(tool: ResolvedTool, template: string): RequestResult
       const filled = path
         .replaceAll(KEY_MARK, () => encodeURIComponent(key))
         .replaceAll(TOKEN_MARK, () => encodeURIComponent(token ?? ''))
-      return { ok: true, endpoint: { origin, path: filled } }
+      return { ok: true, endpoint: endpointAt(new URL(origin + filled)) }
     },
   }
 }

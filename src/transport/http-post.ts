@@ -5,7 +5,15 @@ import { isRepeatHarmless } from '../contract/projection.ts'
 import { endpointUrl, outsideEgress } from '../resource/egress-rule.ts'
 import type { ResolvedOperation, ResolvedTool } from '../resource/resolved-tool.ts'
 import { abortRefusal } from './abort-refusal.ts'
-import { type EndpointResult, type RequestResult, readEndpoint, readRequest, refuse } from './endpoint.ts'
+import {
+  type Endpoint,
+  type EndpointResult,
+  endpointAt,
+  type RequestResult,
+  readEndpoint,
+  readRequest,
+  refuse,
+} from './endpoint.ts'
 import { type Exchange, exchange } from './http-exchange.ts'
 import { type Hop, nextHop } from './http-redirect.ts'
 import { blockedRefusal, brokenRefusal } from './http-status.ts'
@@ -35,7 +43,14 @@ const KEY_HEADER = 'idempotency-key'
 
 export function createPost(options: TransportOptions): Post {
   const { network } = options.world
-  const userAgent = options.userAgent ?? 'writ'
+  const always = [
+    'accept',
+    'application/json, text/plain;q=0.9, */*;q=0.1',
+    'accept-encoding',
+    'gzip, br',
+    'user-agent',
+    options.userAgent ?? 'writ',
+  ]
   // A tool is frozen and pinned, so its endpoint is read once.
   const endpoints = new WeakMap<ResolvedTool, EndpointResult>()
   const requests = new WeakMap<ResolvedOperation, RequestResult>()
@@ -61,10 +76,10 @@ export function createPost(options: TransportOptions): Post {
     const { operation } = send
     const result = placeOf(send)
     if (!result.ok) return result.refusal
-    const { origin, path } = result.endpoint
+    const { origin } = result.endpoint
     const asking = body.below !== undefined
     const first: Hop = {
-      url: new URL(origin + withQuery(asking ? pathBelow(path, body.below ?? '') : path, body.query)),
+      ...placeFor(body, result.endpoint),
       method: asking ? 'GET' : (operation.request?.method ?? body.method ?? 'POST'),
       body: body.text,
     }
@@ -74,9 +89,10 @@ export function createPost(options: TransportOptions): Post {
     const trail: Hop[] = []
     let hop: Hop | undefined = first
     let came: Exchange | undefined
+    let crossed = false
     while (hop !== undefined) {
       trail.push(hop)
-      const crossed = trail.some(({ url }) => url.origin !== origin)
+      crossed ||= hop.origin !== origin
       came = await exchangeHop(hop, headersOf(send, body, crossed), send, sink, asking, trail.length > 1)
       const next = came.kind === 'answered' ? nextHop(came, trail, send) : undefined
       if (next?.kind === 'refused') return next.refusal
@@ -87,24 +103,25 @@ export function createPost(options: TransportOptions): Post {
   }
 
   function headersOf(send: Send, body: PostBody, crossed: boolean): string[] {
-    const own: (readonly [string, string])[] = [
-      ['accept', 'application/json, text/plain;q=0.9, */*;q=0.1'],
-      ['accept-encoding', 'gzip, br'],
-      [send.operation.effect.keyed?.header ?? KEY_HEADER, send.key],
-      ['writ-attempt', String(send.attempt)],
-      ['traceparent', traceparent(send.trace)],
-      ['user-agent', userAgent],
+    const own = [
+      ...always,
+      send.operation.effect.keyed?.header ?? KEY_HEADER,
+      send.key,
+      'writ-attempt',
+      String(send.attempt),
+      'traceparent',
+      traceparent(send.trace),
     ]
-    if (body.text !== null) own.push(['content-type', body.contentType])
+    if (body.text !== null) own.push('content-type', body.contentType)
     // A credential is for the place that it was declared for, and for no other that a redirect leads to.
     const shown = crossed ? [] : (send.credentials?.headers ?? [])
-    const replaced = new Set(shown.map(([name]) => name))
-    const kept = own.filter(([name]) => !replaced.has(name.toLowerCase()))
-    return [...[...kept, ...shown].flat(), ...(body.headers ?? [])]
+    const headers = shown.length === 0 ? own : replacedBy(shown, own)
+    if (body.headers !== undefined) headers.push(...body.headers)
+    return headers
   }
 
   async function exchangeHop(
-    { url, method, body }: Hop,
+    { origin, path, method, body }: Hop,
     headers: string[],
     send: Send,
     sink: AttemptSink,
@@ -113,8 +130,8 @@ export function createPost(options: TransportOptions): Post {
   ): Promise<Exchange> {
     const { tool, operation } = send
     const request = {
-      origin: url.origin,
-      path: url.pathname + url.search,
+      origin,
+      path,
       method,
       headers,
       body,
@@ -130,6 +147,13 @@ export function createPost(options: TransportOptions): Post {
       return { kind: 'broken', sent: false, code: 'NOT_SENT_ON' }
     }
   }
+}
+
+/** `own` without the headers that are shown in their place, and those. */
+function replacedBy(shown: readonly (readonly [string, string])[], own: readonly string[]): string[] {
+  const replaced = new Set(shown.map(([name]) => name))
+  const isKept = (index: number) => !replaced.has((own[index - (index % 2)] ?? '').toLowerCase())
+  return [...own.filter((_, index) => isKept(index)), ...shown.flat()]
 }
 
 /** What stands against this send, though the tool may be called in general. */
@@ -156,10 +180,17 @@ function notAnswered(
   if (came === undefined) throw new Error('a request without an exchange')
   if (came.kind === 'aborted') return abortRefusal(came.reason, came.sent || again, send)
   if (came.kind === 'broken') return again ? { ...brokenRefusal(came), definite: false } : brokenRefusal(came)
-  const refusal = blockedRefusal(came, trail.at(-1)?.url.origin ?? '')
+  const refusal = blockedRefusal(came, trail.at(-1)?.origin ?? '')
   if (!again) return refusal
   const failure = isReadOnly(send.operation.effect) ? 'egress-denied' : 'upstream-rejected'
   return { ...refusal, failure, definite: false }
+}
+
+/** The address itself, or one below it or with a query: most requests are to the address itself. */
+function placeFor({ below, query }: PostBody, endpoint: Endpoint): Endpoint {
+  if (below === undefined && (query === undefined || query === '')) return endpoint
+  const path = below === undefined ? endpoint.path : pathBelow(endpoint.path, below)
+  return endpointAt(new URL(endpoint.origin + withQuery(path, query)))
 }
 
 function withQuery(path: string, query: string | undefined): string {

@@ -3,13 +3,13 @@
 import { isReadOnly } from '../contract/effect.ts'
 import { isRepeatHarmless } from '../contract/projection.ts'
 import { endpointUrl, outsideEgress } from '../resource/egress-rule.ts'
+import { type Endpoint, endpointAt } from './endpoint.ts'
 import { type Exchange, headerText } from './http-exchange.ts'
 import { isDefiniteStatus } from './http-status.ts'
 import type { Refusal, Send } from './transport.ts'
 
 /** One request on the way. */
-export interface Hop {
-  readonly url: URL
+export interface Hop extends Endpoint {
   readonly method: string
   readonly body: string | null
 }
@@ -50,7 +50,7 @@ export function nextHop(
   if (trail.some((hop) => hop.url.href === url.href && hop.method === method))
     return refuse('leads back to where it came from: they go in a circle')
   if (trail.length > most) return refuse(`is one more than the ${most} that spec.http.max_redirects allows`)
-  return { kind: 'hop', hop: { url, method, body } }
+  return { kind: 'hop', hop: { ...endpointAt(url), method, body } }
 }
 
 /** 301 to 303 change what a request means, unless it only reads. A write is sent on as it is, or not at all. */

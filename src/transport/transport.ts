@@ -116,8 +116,13 @@ export interface Transport {
   attempt(send: Send, sink: AttemptSink): Promise<Reply>
   /** Asks once for work that was accepted, maybe in an earlier life of the process. Absent: handles are never given. */
   attach?(handle: JsonObject, send: Send, sink: AttemptSink): Promise<Reply>
-  /** Reads what a tool has sent by itself about the work of this send; `accepted` where that is no end. */
-  receive?(body: Uint8Array, send: Send): Promise<Reply>
+  /** Tools are told where to report their end by themselves: whatever they are sent must be on record before. */
+  readonly reports?: true
+  /**
+   * Reads what a tool has sent by itself about the work of this send; `accepted` where that is no end. The handle is there
+   * once the tool's own word that it has taken the work on is on record.
+   */
+  receive?(body: Uint8Array, send: Send, handle?: JsonObject): Promise<Reply>
   close(): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import { createSystemWorld } from '../../src/util/clock.ts'
 import type { Json, JsonObject } from '../../src/util/json.ts'
 import { makeTool } from './send-fixture.ts'
 import { deadOrigin, listenHttp, listenRaw, type Peer, type Received, sendJson } from './tool-peer.ts'
-import type { Behaviour, Seen, TransportUnderTest } from './transport-contract.ts'
+import { type Behaviour, HARMLESS, type Seen, type TransportUnderTest } from './transport-contract.ts'
 
 /** Compiled once: a bench is opened for every case. */
 const dialects = createDialects()
@@ -43,15 +43,7 @@ const http: Wire = {
   write: (output) => output,
   harmless: () => ({
     tool_contract_version: 'v1',
-    status: 'error',
-    effect: 'none',
-    error: {
-      code: 'out_of_paper',
-      reason: 'tool_backend_failure',
-      retryable: true,
-      message: 'no paper',
-      details: {},
-    },
+    ...HARMLESS,
   }),
 }
 
@@ -66,15 +58,7 @@ const external: Wire = {
   }),
   harmless: ({ body }) => ({
     request_id: (JSON.parse(body) as { request_id: string }).request_id,
-    status: 'error',
-    effect: 'none',
-    error: {
-      code: 'out_of_paper',
-      reason: 'tool_backend_failure',
-      retryable: true,
-      message: 'no paper',
-      details: {},
-    },
+    ...HARMLESS,
   }),
 }
 
