@@ -1,7 +1,8 @@
 // `node scripts/test.ts [FILE ...]`: runs all tests, or those named, with coverage; a full run holds the floors.
 
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
@@ -31,10 +32,15 @@ if (files.length === 0) {
 const isWatched = process.stdout.isTTY === true && process.env.CI === undefined
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-// Every process that the tests start writes here what it ran, when it ends; one that is killed writes nothing. Node hands
-// the variable on to children even where a test gives them an environment of their own.
-const raw = mkdtempSync(join(tmpdir(), 'writ-coverage-'))
-process.on('exit', () => rmSync(raw, { recursive: true, force: true }))
+const shared = mkdtempSync(join(tmpdir(), 'writ-test-'))
+process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
+const folderFor = (name: string): string => {
+  const folder = join(shared, name)
+  mkdirSync(folder)
+  return folder
+}
+// PostgreSQL runs as another user where this one is root: it has to get to its part.
+chmodSync(shared, 0o711)
 // A run that is stopped takes its test processes with it: one that lived on would write to the removed folder.
 const stopped = new AbortController()
 for (const [name, number] of [
@@ -46,17 +52,22 @@ for (const [name, number] of [
     stopped.abort()
   })
 }
-process.env.NODE_V8_COVERAGE = raw
 // All of them load the same sources: what was made of one is kept for the next, which saves a third of the time.
-const compiled = mkdtempSync(join(tmpdir(), 'writ-compiled-'))
-process.on('exit', () => rmSync(compiled, { recursive: true, force: true }))
-process.env.NODE_COMPILE_CACHE = compiled
+process.env.NODE_COMPILE_CACHE = folderFor('compiled')
+// The servers that tests start share their programs and the cluster that they begin with: see test/postgres/cluster.ts.
+process.env.WRIT_TEST_POSTGRES = folderFor('postgres')
+const warm = fileURLToPath(new URL('warm-tests.ts', import.meta.url))
+spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', warm, ...files], { stdio: 'inherit' })
+// Every process that the tests start writes here what it ran, when it ends; one that is killed writes nothing. Node hands
+// the variable on to children even where a test gives them an environment of their own.
+const raw = folderFor('coverage')
+process.env.NODE_V8_COVERAGE = raw
 
 const stream = run({
   files,
   cwd: ROOT,
-  // One more than there are cores: most files wait for processes and timers for a good part of their time.
-  concurrency: availableParallelism() + 1,
+  // Two more than there are cores: most files wait for processes and timers for a good part of their time.
+  concurrency: availableParallelism() + 2,
   timeout: TEST_MS,
   signal: AbortSignal.any([AbortSignal.timeout(RUN_MS), stopped.signal]),
   execArgv: ['--import', fileURLToPath(new URL('test-watchdog.ts', import.meta.url))],

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { formatProblem } from '../resource/manifest.ts'
 import type { Runtime } from '../runtime-api.ts'
-import { CliError, codeOf, EXIT } from './cli-error.ts'
+import { codeOf } from '../util/error-code.ts'
+import { CliError, EXIT } from './cli-error.ts'
 import { sortProblems } from './manifest-problems.ts'
 
 /** What examples/tour.ts gives back: the services of the example tools run until it is stopped. */

@@ -1,7 +1,8 @@
 // The entry point of bin/writ: makes the terminal from this process and runs one command line.
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import { CliError, codeOf, EXIT } from './cli-error.ts'
+import { codeOf } from '../util/error-code.ts'
+import { CliError, EXIT } from './cli-error.ts'
 import { dispatch, reportBug } from './dispatch.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -2,14 +2,14 @@
 //
 // PostgreSQL refuses to run as root; there it runs as `nobody`. It goes with `stop()`, and when this process ends without
 // having called that, in whatever way.
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { copyBinaries } from './binaries.ts'
+import { type Cluster, makeCluster, PASSWORD, plainUser } from './cluster.ts'
 
 export interface PostgresServer {
   readonly port: number
@@ -37,12 +37,10 @@ export interface PostgresServerOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-const PASSWORD = 'a-secret-of-the-tests'
-
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'writ-postgres-'))
   const user = plainUser()
-  const data = join(folder, 'data')
+  let cluster: Cluster
   const port = await freePort()
   let server: ChildProcess | undefined
   let guard: ChildProcess | undefined
@@ -55,10 +53,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }
 
   try {
-    const bin = copyBinaries(folder)
-    mkdirSync(data)
-    if (user !== undefined) for (const path of [folder, data]) chownSync(path, user.uid, user.gid)
-    initialise(join(bin, 'initdb'), data, folder, user)
+    cluster = makeCluster(folder, user)
     await start()
   } catch (error) {
     removeAll()
@@ -75,8 +70,12 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       ...options.settings,
     }
     server = spawn(
-      join(folder, 'bin', 'postgres'),
-      ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      join(cluster.bin, 'postgres'),
+      [
+        '-D',
+        cluster.data,
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
       {
         ...user,
         cwd: folder,
@@ -140,43 +139,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       removeAll()
     },
   }
-}
-
-interface PlainUser {
-  readonly uid: number
-  readonly gid: number
-}
-
-/** Whom to run as where this process is root; undefined where it is not. */
-function plainUser(): PlainUser | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
-}
-
-function initialise(initdb: string, data: string, folder: string, user: PlainUser | undefined): void {
-  const password = join(folder, 'password')
-  writeFileSync(password, `${PASSWORD}\n`)
-  const result = spawnSync(
-    initdb,
-    [
-      `--pgdata=${data}`,
-      '--username=writ',
-      '--auth=scram-sha-256',
-      `--pwfile=${password}`,
-      '--encoding=UTF8',
-      '--locale=C',
-      '--no-sync',
-    ],
-    {
-      ...user,
-      cwd: folder,
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
-    },
-  )
-  if (result.status !== 0)
-    throw new Error(`initdb failed: ${result.error?.message ?? result.stderr + result.stdout}`)
 }
 
 /** Resolves when it takes connections. */

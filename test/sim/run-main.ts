@@ -10,21 +10,10 @@ export interface Ran {
   readonly stderr: string
 }
 
-export interface RunMainOptions {
-  readonly timeoutMs?: number
-  /** A folder where V8 keeps what it made of the sources: processes that share it start faster. */
-  readonly cache?: string
-}
-
-export function runMain(args: readonly string[], options: RunMainOptions = {}): Promise<Ran> {
+export function runMain(args: readonly string[]): Promise<Ran> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
-    env: {
-      ...process.env,
-      // Coverage of a child belongs to nobody, and costs a third of its time. Left out, Node would hand it on all the same.
-      NODE_V8_COVERAGE: '',
-      ...(options.cache === undefined ? {} : { NODE_COMPILE_CACHE: options.cache }),
-    },
-    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+    // Coverage of a child belongs to nobody, and costs a third of its time. Left out, Node would hand it on all the same.
+    env: { ...process.env, NODE_V8_COVERAGE: '' },
   })
   let stdout = ''
   let stderr = ''

@@ -2,6 +2,7 @@
 import { INVARIANTS } from './invariant.ts'
 import type { Plan } from './plan.ts'
 import { planOf } from './plan-of.ts'
+import { lineOf } from './seed-line.ts'
 import { shrink } from './shrink.ts'
 import { type Counts, createSimulator, type SimReport, type Simulator } from './simulate.ts'
 
@@ -56,18 +57,6 @@ export async function runSeeds(options: RunOptions): Promise<boolean> {
   }
   console.log(summary(total, done, began, violations))
   return failed === undefined
-}
-
-/** What a test needs of a report. */
-export interface SeedLine {
-  readonly seed: number
-  readonly hash: string
-  readonly events: number
-  readonly violation?: { readonly invariant: string; readonly message: string }
-}
-
-function lineOf({ seed, hash, counts, violation }: SimReport): SeedLine {
-  return { seed, hash, events: counts.events, ...(violation === undefined ? {} : { violation }) }
 }
 
 /** The same seed with only a part of what it does: every part has chance of its own, so the rest stays as it was. */

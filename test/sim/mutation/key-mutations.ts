@@ -2,6 +2,7 @@
 import { type Mutation, one } from './mutation.ts'
 
 const EXECUTE = 'src/pipeline/execute.ts'
+const INTEND = 'src/pipeline/intend.ts'
 const RECALL = 'src/pipeline/recall.ts'
 const CLAIM = 'src/pipeline/claim.ts'
 const RESOLVE = 'src/pipeline/resolve.ts'
@@ -68,7 +69,7 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
   one(
     'who-lost-the-key-looks-again',
     'S35',
-    EXECUTE,
+    INTEND,
     `    return { kind: 'again' }
   } catch (error) {`,
     `    return { kind: 'intended', entry: { ...state.entry, state: 'intended', revision: 1 } }
@@ -156,7 +157,7 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
   one(
     'identity-is-checked-in-the-transaction',
     'S14',
-    EXECUTE,
+    INTEND,
     `const unique = identity !== undefined && !isAgreedRepeat(state)`,
     `const unique = identity !== undefined && isAgreedRepeat(state)`,
   ),
@@ -177,7 +178,7 @@ export const KEY_MUTATIONS: readonly Mutation[] = [
   one(
     'identity-approve-is-unique-until-approved',
     'S14',
-    EXECUTE,
+    INTEND,
     `const unique = identity !== undefined && !isAgreedRepeat(state)`,
     `const unique = identity !== undefined && identity.onRepeat !== 'approve'`,
   ),
