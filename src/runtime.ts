@@ -86,7 +86,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     return await start(options, opened)
   } catch (error) {
     // What stays open would keep a process from ending that cannot start.
-    await opened.disposeAsync()
+    await opened.disposeAsync().catch((second: unknown) => {
+      throw new AggregateError([error, second], error instanceof Error ? error.message : String(error))
+    })
     throw error
   }
 }
@@ -209,6 +211,11 @@ async function start(options: RuntimeOptions, opened: AsyncDisposableStack): Pro
     transport: (type) => transports.get(type),
     credentialVersion: (tool, abort) =>
       credentials.version(needOf(tool) ?? { namespace: tool.namespace }, abort),
+    async shownNote(tool, of, scopes, abort) {
+      const need = needOf(tool, scopes)
+      const shown = need && (await credentials.present(need, abort))
+      return shown?.ok ? shown.presented.note?.(of) : undefined
+    },
   }
   const driver: DriverKit = {
     ...kit,
@@ -336,10 +343,11 @@ async function start(options: RuntimeOptions, opened: AsyncDisposableStack): Pro
     live.closing = true
     // Nothing new becomes due from here on; what is in hand has as long as the calls have.
     const idle = timers.stop()
-    await mcp.stop()
+    const listed = mcp.stop()
     await drained(live, drainMs, world)
     kit.stopping.abort('shutdown')
     store.hurry()
+    await listed
     for (const call of live.byId.values()) call.abort('shutdown')
     await Promise.all([...live.byId.values()].map((call) => call.done))
     // The lease is kept until nothing of this life is under way any more.

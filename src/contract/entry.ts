@@ -119,6 +119,8 @@ export interface EntryRequest {
   readonly undoes?: { readonly entryId: string; readonly toolKey: string }
   /** The caller stops listening then: nothing is started for it any more. */
   readonly deadlineUnixMs?: number
+  /** What the tool was to be shown with the first send, sealed: to be taken out of what it says later, to whomever. */
+  readonly shown?: string
 }
 
 export interface Entry {

@@ -112,13 +112,14 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   }
 
   /** Nobody may hear what comes back while it is not known what to take out of it. */
-  async function shownBefore(before: ShownBefore | undefined): Promise<readonly string[]> {
-    if (before === undefined || notes === undefined) return []
+  async function shownBefore(before: readonly ShownBefore[]): Promise<readonly string[]> {
+    const [first] = before
+    if (first === undefined || notes === undefined) return []
     try {
-      return await notes.read(before.note, before)
+      return (await Promise.all(before.map((one) => notes.read(one.note, one)))).flat()
     } catch (error) {
       if (!(error instanceof MasterKeyUnavailable)) throw error
-      tell({ namespace: before.namespace, name: 'master key', provider: 'store', why: error.message })
+      tell({ namespace: first.namespace, name: 'master key', provider: 'store', why: error.message })
       throw new Refused({
         failure: 'secret-missing',
         message: 'what was shown to the tool before cannot be opened for now: the master key cannot be read',
@@ -127,7 +128,11 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     }
   }
 
-  async function make(need: CredentialNeed, abort: Abort, before?: ShownBefore): Promise<Presented> {
+  async function make(
+    need: CredentialNeed,
+    abort: Abort,
+    before: readonly ShownBefore[] = [],
+  ): Promise<Presented> {
     const { auth, env = [], reach = 'public' } = need
     const names = [...(auth === undefined ? [] : [auth.secretRef]), ...env.map((one) => one.secretRef)]
     const found = new Map<string, Found>()

@@ -85,11 +85,11 @@ export interface Presented {
   readonly redactor: Redactor
   /** The tool did not take it (401): forgets what was cached for it. True where a second try may get on. */
   rejected(): boolean
-  /** Sealed, to be kept with work that the tool takes on; undefined, or absent, where nothing can be sealed. */
+  /** Sealed, to be kept with the intent and with work that the tool takes on; undefined, or absent, where nothing can be sealed. */
   note?(of: ShownOf): Promise<string | undefined>
 }
 
-/** What was shown when the tool took its work on: still taken out of what it says about it. */
+/** What was shown with the first send, or when the tool took its work on: still taken out of what it says about it. */
 export interface ShownBefore extends ShownOf {
   readonly note: string
 }
@@ -121,7 +121,7 @@ export interface CredentialNeed {
 
 export interface Credentials {
   /** Never throws for anything a provider can do. Ends soon after the abort. */
-  present(need: CredentialNeed, abort: Abort, before?: ShownBefore): Promise<PresentResult>
+  present(need: CredentialNeed, abort: Abort, before?: readonly ShownBefore[]): Promise<PresentResult>
   /** What `Presented.version` would be, without a token being asked for; undefined where nothing would be presented. */
   version(need: CredentialNeed, abort: Abort): Promise<string | undefined>
   /** The values of one secret, for those who need more than a header: registries, OAuth clients, mounts. */

@@ -8,6 +8,11 @@ export interface RedactStream {
   end(): string
 }
 
+/** A text shorter than this was not cut off by anybody. */
+export const SHORTEST_CUT = 100
+/** Less of a secret than this is not told from other text. */
+export const SHORTEST_EDGE = 8
+
 /** The place of what has not begun. */
 const NOWHERE = Number.POSITIVE_INFINITY
 
@@ -51,7 +56,10 @@ export function createRedactStream(patterns: PatternSet, levels: number, mark: s
       return giveUpTo(Math.min(open, length))
     },
     end() {
+      const begun = first.open()
       first.end()
+      // A long text that ends in the middle of a secret was cut off there.
+      if (length >= SHORTEST_CUT && length - begun >= SHORTEST_EDGE) insert(found, begun, length)
       return giveUpTo(length)
     },
   }

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../util/json.ts'
 import type { Redactor } from './credential.ts'
 import { createPatternSet, type PatternSet, type Span } from './pattern-set.ts'
 import { begunEscape, readEscapes, type Unescaped } from './read-escapes.ts'
-import { createRedactStream } from './redact-stream.ts'
+import { createRedactStream, SHORTEST_CUT, SHORTEST_EDGE } from './redact-stream.ts'
 import { formsOf, keyLinesOf } from './secret-form.ts'
 
 export const REDACTED = '[redacted]'
@@ -24,7 +24,7 @@ export function createRedactor(values: Iterable<string>): Redactor {
   const patterns = createPatternSet(forms)
   const cutEdges = createCutEdges(forms, patterns)
   const text = (source: string): string => {
-    if (source.length < patterns.shortest) return source
+    if (source.length < patterns.shortest && source.length < SHORTEST_CUT) return source
     const { spans } = look(source, patterns)
     const edges = cutEdges(source)
     return without(source, edges.length === 0 ? spans : merged([...spans, ...edges]))
@@ -37,10 +37,6 @@ export function createRedactor(values: Iterable<string>): Redactor {
   }
 }
 
-/** A text shorter than this was not cut off by anybody. */
-const SHORTEST_CUT = 100
-/** Less of a secret than this is not told from other text. */
-const SHORTEST_EDGE = 8
 /** What may be left of an escape, or of a character, in front. */
 const LEFT_OF_ESCAPE = 5
 

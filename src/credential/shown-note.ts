@@ -8,7 +8,7 @@ import { type Binding, derivedKey, seal, unseal } from './seal.ts'
 export interface ShownNotes {
   /** Undefined where there is no master key at hand: then nothing is kept. */
   write(values: readonly string[], of: ShownOf): Promise<string | undefined>
-  /** Empty where it cannot be opened any more. Throws `MasterKeyUnavailable` where it cannot be for now. */
+  /** Empty where it is not of this work. Throws `MasterKeyUnavailable` where the key that sealed it is not at hand. */
   read(note: string, of: ShownOf): Promise<readonly string[]>
 }
 
@@ -35,8 +35,11 @@ export function createShownNotes(world: Pick<World, 'secret'>, keys: MasterKeyRi
 
     async read(note, of) {
       const dot = note.indexOf('.')
-      const master = dot < 0 ? undefined : await keys.find(note.slice(0, dot))
-      const plain = master && unseal(keyOf(master, of), bindingOf(of), note.slice(dot + 1))
+      if (dot < 0) return []
+      const master = await keys.find(note.slice(0, dot))
+      if (master === undefined)
+        throw new MasterKeyUnavailable('the master key that it was sealed with is gone')
+      const plain = unseal(keyOf(master, of), bindingOf(of), note.slice(dot + 1))
       if (plain === undefined) return []
       const values: unknown = JSON.parse(plain.toString('utf8'))
       return Array.isArray(values) ? values.filter((one) => typeof one === 'string') : []

@@ -59,7 +59,8 @@ function draft(state: Granted, kit: Kit): Entry {
     namespace: caller.namespace,
     scope: state.scope,
     key: state.key,
-    id: kit.world.id(),
+    // Who takes a flight over goes on with the entry that those who left it were told of.
+    id: state.held.flight?.entry.id ?? kit.world.id(),
     state: 'reserved',
     revision: 0,
     epoch: kit.world.epoch,

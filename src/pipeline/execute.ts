@@ -42,8 +42,10 @@ export async function execute(state: Admitted, kit: Kit): Promise<StageResult<Ex
   let renewed = false
   let keeping: Promise<Kept> | undefined
   const leavesMemory = mayLeaveMemory(state, transport, kit)
-  const intends = needsIntent(state) || (leavesMemory && transport.reports === true)
-  const first = firstCredential(state, kit)
+  const reported = leavesMemory && transport.reports === true
+  const intends = needsIntent(state) || reported
+  const asked = state.operation.effect.statusQuery !== undefined
+  const first = firstCredential(state, intends && (reported || asked), kit)
   const credential = first instanceof Promise ? await first : first
 
   for (let tries = 1; ; tries++) {

@@ -32,7 +32,7 @@ export async function intend(
   const unique = identity !== undefined && !isAgreedRepeat(state)
   try {
     const writing = kit.ledger.intend(
-      state.continued ? { ...state.entry, callId: state.call.id } : { ...state.entry, ...credential },
+      state.continued ? { ...state.entry, callId: state.call.id } : withCredential(state.entry, credential),
       unique ? state.receivedAt - identity.windowMs : undefined,
       [startedFact(state, kit), ...usedFacts(state, kit)],
       {
@@ -72,6 +72,11 @@ export async function intend(
       return { kind: 'end', result: { ...runningResult(state), entryId: state.entry.id } }
     return refuse(state, 'intent-not-recorded')
   }
+}
+
+function withCredential(entry: Entry, { shown, ...credential }: FirstCredential): Entry {
+  const request = shown === undefined ? {} : { request: { ...entry.request, shown } }
+  return { ...entry, ...credential, ...request }
 }
 
 /** S43: an entry that is there already is sent as policy makes it now. */

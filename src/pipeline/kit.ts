@@ -51,6 +51,13 @@ export interface Kit {
   readonly refresh?: () => Promise<boolean>
   /** Of the secrets that a tool is sent with; undefined where they cannot be read. Absent: nobody has any. */
   readonly credentialVersion?: (tool: ResolvedTool, abort: Abort) => Promise<string | undefined>
+  /** What the tool will be shown for the work of this key, sealed. Undefined where nothing can be sealed. */
+  readonly shownNote?: (
+    tool: ResolvedTool,
+    of: { readonly namespace: string; readonly key: string },
+    scopes: readonly string[] | undefined,
+    abort: Abort,
+  ) => Promise<string | undefined>
   /** The transport of a type; undefined where this build has none (S33). */
   readonly transport: (type: ToolType) => Transport | undefined
 }

@@ -14,8 +14,9 @@ export function sendAbout(
   abort: Abort,
   world: World,
 ): Send {
-  const { agent, taskId, constraints, echo } = entry.request ?? {}
+  const { agent, taskId, constraints, echo, shown } = entry.request ?? {}
   const input = inlineOf(sentPayloadOf(entry))
+  const key = toolKeyOf(entry.scope, entry.key)
   return {
     callId: entry.callId,
     requestId: entry.requestId,
@@ -23,7 +24,8 @@ export function sendAbout(
     operation,
     input,
     text: serialize(input),
-    key: toolKeyOf(entry.scope, entry.key),
+    key,
+    ...(shown === undefined ? {} : { shown: { key, note: shown } }),
     attempt: entry.attempts,
     namespace: entry.namespace,
     actor: entry.caller.actor,

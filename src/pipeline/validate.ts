@@ -5,7 +5,7 @@ import { endpointUrl } from '../resource/egress-rule.ts'
 import { unfitForHttp } from '../resource/http-carriage.ts'
 import { allowsUrl } from '../resource/net-allowlist.ts'
 import { ISOLATION_MODES, type ResolvedOperation, type ResolvedTool } from '../resource/resolved-tool.ts'
-import { narrowScopes } from '../transport/credential-need.ts'
+import { outsideScopes } from '../transport/credential-need.ts'
 import type { Json, JsonObject, Violation } from '../util/json.ts'
 import { parseStrictJson } from '../util/strict-json.ts'
 import type { Kit } from './kit.ts'
@@ -99,17 +99,10 @@ function refusedByAllowlist(state: Permitted): StageResult<never> | undefined {
   })
 }
 
-/** A token for no scope at all would be one for whatever its server gives to those who name none (S2). */
+/** What the server of an MCP tool asks a token for is looked at when it is sent. */
 function refusedByScopes(state: Permitted): StageResult<never> | undefined {
-  const { auth } = state.target.tool
-  const { scopes } = state.call.constraints
-  if (scopes === undefined || auth?.profile !== 'oauth2_client_credentials') return undefined
-  if (auth.scopes.length === 0 || narrowScopes(auth.scopes, scopes).length > 0) return undefined
-  return refuse(state, 'secret-out-of-scope', {
-    message: "the request's scopes leave none of those that the tool asks a token for",
-    fix: `Leave the scopes out, or name some of these: ${auth.scopes.join(', ')}.`,
-    details: { path: '/auth/scopes' },
-  })
+  const outside = outsideScopes(state.target.tool.auth, state.call.constraints.scopes)
+  return outside === undefined ? undefined : refuse(state, 'secret-out-of-scope', outside)
 }
 
 /** Where the call may have to go later to be asked about, committed or taken back (S27). */

@@ -48,6 +48,8 @@ export interface Send {
   readonly detach?: true
   /** What is to be shown to the tool; absent where it declares no credential. */
   readonly credentials?: Presented
+  /** What the tool was shown before for the work of this key, sealed: it is taken out of the reply as well. */
+  readonly shown?: { readonly key: string; readonly note: string }
   /** Only a credential of this version may be shown: the tool remembers the key for that one alone (S22). */
   readonly credentialVersion?: string
   /** The access token of this call was renewed already: a tool that refuses this one refuses the client. */

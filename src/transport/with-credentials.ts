@@ -96,9 +96,16 @@ export function withCredentials(transport: Transport, credentials: Credentials):
 /** Of a handle. */
 const SHOWN = 'shown'
 
-function shownBefore(handle: JsonObject | undefined, { namespace, key }: Send): ShownBefore | undefined {
+/** The word with the handle is newer than that with the intent: a token may have been renewed since. */
+function shownBefore(
+  handle: JsonObject | undefined,
+  { namespace, key, shown }: Send,
+): readonly ShownBefore[] {
   const note = handle?.[SHOWN]
-  return typeof note === 'string' ? { namespace, key, note } : undefined
+  return [
+    ...(typeof note === 'string' ? [{ namespace, key, note }] : []),
+    ...(shown === undefined ? [] : [{ namespace, ...shown }]),
+  ]
 }
 
 /** S22: a tool that remembers keys for each credential does not know this one's. */

@@ -122,6 +122,17 @@ test('overlapping secrets leave nothing of each other', () => {
   assert.equal(clean.text('abcdefgabcdefgh'), `abcdefg${REDACTED}`)
 })
 
+test('a text that ends within a secret longer than itself keeps nothing of it, whole or in pieces', () => {
+  const token = `eyJ${'k3yM4teri4l'.repeat(100)}`
+  const redactor = createRedactor([token])
+  for (const shown of [200, 500, 1_000]) {
+    const text = `invalid token ${token.slice(0, shown)}`
+    assert.equal(redactor.text(text), `invalid token ${REDACTED}`)
+    const stream = redactor.stream()
+    assert.equal(stream.push(text) + stream.end(), `invalid token ${REDACTED}`)
+  }
+})
+
 test('a long text that was cut through a secret keeps neither end of it', () => {
   const filler = 'and so on, '.repeat(20)
   for (const [name, form] of Object.entries(FORMS)) {

@@ -94,3 +94,37 @@ test('S10: who no longer waits for a call that came to something learns what it 
   assert.equal((await door.getCall(joined.callId))?.state, 'succeeded')
   assert.equal(tool.sends.length, 1)
 })
+
+test('S10: who left is told what came of the key when another one took the call over', async (t) => {
+  const world = createWorld()
+  t.after(() => world.network.destroy())
+  const real = await createMemoryStore({ world })
+  const first = gate()
+  let intents = 0
+  const intend: Store['ledger']['intend'] = async (write) => {
+    if (write.entry === undefined || ++intents > 1) return real.ledger.intend(write)
+    await first.opened
+    throw new StoreUnavailable('away for a moment')
+  }
+  const store: Store = Object.create(real, { ledger: { value: { ...real.ledger, intend } } })
+  const tool = steeredTool('t', WRITE)
+  const runtime = await createRuntime({
+    world,
+    store: { kind: 'given', store },
+    tools: [tool.definition],
+    onWarning: () => {},
+  })
+  t.after(() => runtime.close({ drainMs: 0 }))
+  const door = runtime.as({ actor: 'agent-a', permissions: EVERYTHING })
+  const same = { tool: 't', idempotencyKey: 'same' }
+  const owner = door.call(same)
+  const leaving = door.call({ ...same, deadlineUnixMs: Date.now() + 200 })
+  const staying = door.call(same)
+  const left = await leaving
+  assert.equal(left.state, 'running')
+  first.open()
+  assert.equal((await owner).failure?.id, 'intent-not-recorded')
+  assert.equal((await staying).state, 'succeeded')
+  await until(async () => (await door.getCall(left.callId))?.state === 'succeeded')
+  assert.equal(tool.sends.length, 1)
+})

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createMasterKeyRing } from '../../src/credential/key-ring.ts'
+import { MasterKeyUnavailable } from '../../src/credential/master-key.ts'
 import { passingSource } from '../../src/credential/master-key-source.ts'
 import { createShownNotes } from '../../src/credential/shown-note.ts'
 import { createSystemWorld } from '../../src/util/clock.ts'
@@ -113,6 +114,40 @@ test('the access token of the first send is taken out of a report that comes aft
     assert.ok(!readIfThere(file).includes(token), `${file} holds it only sealed`)
 })
 
+test('what was shown with a send that never got an answer is taken out of a report after a restart', async (t) => {
+  let count = 0
+  const tokens = await listenHttp((_request, response) => {
+    count += 1
+    const token = { access_token: `access-token-number-${count}`, token_type: 'bearer', expires_in: 600 }
+    sendJson(response, token)
+  })
+  t.after(() => tokens.close())
+  const auth = {
+    profile: 'oauth2_client_credentials',
+    secretRef: 'report-api',
+    tokenURL: `${tokens.origin}/token`,
+  }
+  const secret = { client_id: 'robot-client', client_secret: 'the-secret-of-the-robot' }
+  const house = await openHouse(t, auth, secret)
+  house.peer.answer = (request, response) => {
+    if (request.method === 'POST') response.destroy()
+    return request.method === 'POST'
+  }
+  const asked = { tool: 'report', input: { year: 2026 }, idempotencyKey: 'r-1', requestId: 'r-1' }
+  const first = await house.first.door.call(asked)
+  assert.deepEqual([first.state, first.effect], ['unknown', 'unknown'])
+  const token = shownFor(house.peer)
+  assert.equal(token, 'access-token-number-1')
+  const second = await house.again()
+  const url = second.at(house.peer.jobs.get('r-1')?.callback?.url)
+  const told = await house.peer.push('r-1', envelopeOf('r-1', { said: `you showed ${token}` }), { url })
+  assert.deepEqual(told.body, { accepted: true })
+  assert.deepEqual(await outputOf(second, first.callId), { said: 'you showed [redacted]' })
+  await second.close()
+  for (const file of [house.path, `${house.path}-wal`])
+    assert.ok(!readIfThere(file).includes(token), `${file} holds it only sealed`)
+})
+
 test('a secret that was rotated since is taken out of what the tool says when it is asked after a restart', async (t) => {
   const auth = { profile: 'bearer', secretRef: 'report-api' }
   const house = await openHouse(t, auth, { value: 'first-value-of-it' })
@@ -132,15 +167,11 @@ test('a note that was put with other work, or changed, does not open', async () 
   assert.deepEqual(await notes.read(note, of), ['a-value'])
   assert.deepEqual(await notes.read(note, { ...of, key: 'k-2' }), [])
   assert.deepEqual(await notes.read(note, { ...of, namespace: 'blue' }), [])
-  for (const spoiled of [
-    '',
-    'x',
-    '.',
-    note.slice(0, -4),
-    note.replace('.', '.A'),
-    note.replace('v1:', 'v1:A'),
-  ])
+  for (const spoiled of ['', 'x', note.slice(0, -4), note.replace('.', '.A'), note.replace('v1:', 'v1:A')])
     assert.deepEqual(await notes.read(spoiled, of), [])
+  // Sealed with a key that is gone: nobody may hear what it cannot be held against.
+  for (const foreign of ['.', `gone${note.slice(note.indexOf('.'))}`])
+    await assert.rejects(notes.read(foreign, of), MasterKeyUnavailable)
 })
 
 function readIfThere(file: string): Buffer {

@@ -164,4 +164,4 @@ test('nothing is left of thousands of calls over mcp, a service', (t) => many(t,
 
 test('nothing is left of thousands of calls over mcp, a program', (t) => many(t, openMcpProgram, 2_000))
 
-test('nothing is left of a thousand programs', (t) => many(t, openCliPeer, 1_000))
+test('nothing is left of thousands of programs', (t) => many(t, openCliPeer, 2_000))
