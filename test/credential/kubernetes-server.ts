@@ -1,4 +1,5 @@
-// A test server that answers GET of a Secret as the API of Kubernetes documents it, behind TLS. It is no Kubernetes.
+// A test server that answers GET of a Secret as the API of Kubernetes documents it, behind TLS. It is no Kubernetes:
+// what a real one answers is in recorded.test.ts. This one can be changed in the middle of anything.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'

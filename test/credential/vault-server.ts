@@ -1,4 +1,5 @@
-// A test server that speaks the documented HTTP protocol of Vault's KV version 2, AppRole and token endpoints. It is no Vault.
+// A test server that speaks the documented HTTP protocol of Vault's KV version 2, AppRole and token endpoints. It is no Vault:
+// what a real one answers is in recorded.test.ts. This one can be changed in the middle of anything.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -58,6 +59,7 @@ export async function startVault(t: TestContext): Promise<VaultServer> {
       return [200, auth(made)]
     }
     if (token !== ROOT && !tokens.has(token)) return [403, { errors: ['permission denied'] }]
+    if (path === 'auth/token/lookup-self') return [200, { data: { id: token } }]
     if (path === 'auth/token/renew-self') return [200, auth(token)]
     if (path === 'auth/token/revoke-self') {
       tokens.delete(token)
