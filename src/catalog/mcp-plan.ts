@@ -16,6 +16,7 @@ import type { ResolvedMcpServer } from '../resource/resolved-mcp-server.ts'
 import type { ResourceRow } from '../store/store.ts'
 import type { McpToolDefinition } from '../transport/mcp/session.ts'
 import { canonicalJson, sha256Hex } from '../util/canonical.ts'
+import { didYouMean } from '../util/did-you-mean.ts'
 import type { JsonObject } from '../util/json.ts'
 
 /** One server cannot fill the catalog, nor the row of its status. */
@@ -106,6 +107,12 @@ export function planMcpTools({ server, listed, last, rows, taken, resolve }: Mcp
     if (elsewhere) generated.push(row.name)
     if (made.mcp.offered !== undefined) quarantined.push(row.name)
     add(changes, row, { name: row.name, body, digest: judge(body, resolve).digest })
+  }
+  const names = new Set(listed.map(({ name }) => name))
+  for (const name of Object.keys(server.labels).filter((one) => !names.has(one))) {
+    const close = didYouMean(name, names)
+    const meant = close === undefined ? '' : `; did you mean ${close}?`
+    refuse(name, `spec.tools has labels for it, and the server offers no such tool${meant}`)
   }
   return {
     changes,

@@ -17,7 +17,7 @@ export interface McpServerStatus {
   readonly generatedTools: readonly string[]
   /** Tools that wait for somebody to accept what their server has made of them. */
   readonly quarantinedTools: readonly string[]
-  /** Tools that were not taken, and why. */
+  /** Tools that were not taken, and why; also those that have labels and are not offered. */
   readonly refusedTools: readonly { readonly name: string; readonly why: string }[]
   /** Wall time. */
   readonly lastSyncedAt?: number

@@ -1,6 +1,6 @@
 // Kind McpServer: where tools of the Model Context Protocol are, how they are reached, and what they are taken for (S46).
 import Type from 'typebox'
-import { documentSchema } from './document.ts'
+import { documentSchema, Status } from './document.ts'
 import { documentFields, type FieldTable, field, NO } from './field-row.ts'
 import type { Kind } from './kind.ts'
 import { CliSchema } from './local-code-schema.ts'
@@ -88,18 +88,35 @@ const Spec = Type.Object(
   closed,
 )
 
-const McpServerSchema = documentSchema('McpServer', Spec)
+/** Read back and left alone, so whatever is there is no error. */
+const McpStatus = Type.Object({
+  ...Status.properties,
+  discoveredTools: Type.Optional(Type.Unknown()),
+  generatedTools: Type.Optional(Type.Unknown()),
+  quarantinedTools: Type.Optional(Type.Unknown()),
+  refusedTools: Type.Optional(Type.Unknown()),
+  lastSyncedAt: Type.Optional(Type.Unknown()),
+})
+
+const McpServerSchema = documentSchema('McpServer', Spec, McpStatus)
 export type McpServerManifest = Type.Static<typeof McpServerSchema>
 
 const CONTAINER = 'read and kept; containers are not built, so the server is not started'
 const AS_TOOL = 'As `spec.NAME` of a Tool.'
+const found = (name: string, type: string, description: string) =>
+  field(`status.${name}`, type, NO, 'S46', 'descriptive', `${description} Left alone by apply.`)
 const asTool = (name: string, type: string) =>
   field(`spec.tools.*.${name}`, type, NO, 'S46', 'now', AS_TOOL.replace('NAME', name))
 
 // biome-ignore format: a row reads as a row
 const FIELDS: FieldTable = {
   rows: [
-    ...documentFields('McpServer'),
+    ...documentFields('McpServer', 'Its tools are tools of this namespace.'),
+    found('discoveredTools', 'list of text', "The server's own names of all that it offers."),
+    found('generatedTools', 'list of names', 'The tools that were made of them.'),
+    found('quarantinedTools', 'list of names', 'Those whose definition changed: calls are refused until somebody accepts it.'),
+    found('refusedTools', 'list of {name, why}', 'Those that were not taken, and why; also names under `spec.tools` that the server offers no tool of.'),
+    found('lastSyncedAt', 'UTC time', 'When its tools were listed last.'),
     field('spec', 'object', NO, '002', 'now', 'Where the server is, and what its tools are taken for.'),
     field('spec.transport', 'stdio, http', NO, '002', 'now', 'stdio: a program that is started here. http: Streamable HTTP.', { reads: 'lower' }),
     field('spec.command', 'text', NO, '002', 'now', 'For stdio. Split at white space; the first word is the program. No shell. In profile production it has to be allowed by `cli_allow`.'),

@@ -7,9 +7,12 @@ const TITLE_BYTES = 256
 /** Sequences that terminals obey, then every other control character but line break and tab. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
-/** Marks that turn the direction of text or have no width, and letters that are only for machines. */
-const CONTROLS =
-  /[^\P{Cc}\n\t]|[\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e01ef}]/gu
+/**
+ * Whatever shows nothing where it is not understood: marks of direction, joiners, selectors, fillers, tags. Each of them can
+ * carry a message past the reader, so none is kept where it has a use: a joined emoji falls into its parts, and a script with
+ * joiners loses some of its shapes; both stay readable.
+ */
+const CONTROLS = /[^\P{Cc}\n\t]|\p{Default_Ignorable_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu
 
 /** Nothing that moves a cursor, hides, or turns the direction of text. */
 export function cleanText(text: string, bytes: number): string {

@@ -3,6 +3,7 @@ import type { CredentialNeed, NotPresented, Presented } from '../credential/cred
 import type { ResolvedMcpServer } from '../resource/resolved-mcp-server.ts'
 import type { ResolvedTool } from '../resource/resolved-tool.ts'
 import type { Reach } from '../util/address-class.ts'
+import type { JsonObject } from '../util/json.ts'
 import type { Refusal, Reply, Send } from './transport.ts'
 
 /** undefined for nothing. A request's scopes only narrow those that are declared (S2). */
@@ -30,6 +31,23 @@ export function narrowScopes(
   return asked === undefined ? declared : declared.filter((one) => asked.includes(one))
 }
 
+/**
+ * Why a request's scopes stand against a send. A token for no scope at all would be one for whatever its server gives to those
+ * who name none (S2).
+ */
+export function outsideScopes(
+  auth: ResolvedTool['auth'],
+  asked: readonly string[] | undefined,
+): { readonly message: string; readonly fix: string; readonly details: JsonObject } | undefined {
+  if (asked === undefined || auth?.profile !== 'oauth2_client_credentials') return undefined
+  if (auth.scopes.length === 0 || narrowScopes(auth.scopes, asked).length > 0) return undefined
+  return {
+    message: "the request's scopes leave none of those that the tool asks a token for",
+    fix: `Leave the scopes out, or name some of these: ${auth.scopes.join(', ')}.`,
+    details: { path: '/auth/scopes' },
+  }
+}
+
 /** A token endpoint is reached as what declares it is. */
 function reachOf(declares: ResolvedTool | ResolvedMcpServer): Reach {
   if (!('connection' in declares)) return declares.reach
@@ -42,11 +60,12 @@ function envOf(declares: ResolvedTool | ResolvedMcpServer): NonNullable<Credenti
 }
 
 /** Nothing was sent. */
-export function notPresentedRefusal({ failure, message, details, transient }: NotPresented): Refusal {
+export function notPresentedRefusal({ failure, message, fix, details, transient }: NotPresented): Refusal {
   return {
     kind: 'failure',
     failure,
     message,
+    ...(fix === undefined ? {} : { fix }),
     ...(details === undefined ? {} : { details }),
     definite: true,
     ...(transient ? { transient } : {}),

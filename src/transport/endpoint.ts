@@ -45,13 +45,21 @@ export function endpointAt(url: URL): Endpoint {
   return { url, origin: url.origin, path: url.pathname + url.search }
 }
 
+/**
+ * `.` and `..` are no segments: an address with one of them is another address. Nor are they where they are encoded already:
+ * who decodes an address more than once, on the way or at its end, folds them all the same.
+ */
+export function isDotSegment(text: string): boolean {
+  return /^(?:\.|%2e){1,2}$/i.test(text)
+}
+
 /** The address of a named operation, still to be filled in for a call. */
 export type RequestResult =
   | { readonly ok: true; fill(key: string, token: string | undefined): EndpointResult }
   | { readonly ok: false; readonly refusal: Refusal }
 
 // Letters that no parser of addresses touches, so that an address is read once and filled in afterwards: a key or token
-// is one segment of it then, whatever is in it.
+// is one segment of it then, whatever is in it but dots alone.
 const KEY_MARK = 'writkeygoeshere'
 const TOKEN_MARK = 'writtokengoeshere'
 
@@ -65,14 +73,21 @@ export function readRequest(tool: ResolvedTool, template: string): RequestResult
   if (why !== undefined) return refuse('egress-denied', 'spec.effect', `${url.origin} ${why}`)
   const { origin } = url
   const path = url.pathname + url.search
+  const segments = url.pathname.split('/')
+  const isFolded = (token: string): boolean =>
+    path.includes(TOKEN_MARK) &&
+    (isDotSegment(token) || segments.some((one) => isDotSegment(one.replaceAll(TOKEN_MARK, token))))
   return {
     ok: true,
     fill(key, token) {
       if (token === undefined && path.includes(TOKEN_MARK))
         return refuse('config-invalid', 'spec.effect', 'the address needs a token, and the tool gave none')
-      // These are no segments: an address with one of them is another address.
-      if ((token === '.' || token === '..') && path.includes(TOKEN_MARK))
-        return refuse('config-invalid', 'spec.effect', `no address can hold the token '${token}' of the tool`)
+      if (token !== undefined && isFolded(token))
+        return refuse(
+          'config-invalid',
+          'spec.effect',
+          `no address can hold the token '${token}' of the tool, which leads elsewhere. Fix: have the tool give longer ones`,
+        )
       const filled = path
         .replaceAll(KEY_MARK, () => encodeURIComponent(key))
         .replaceAll(TOKEN_MARK, () => encodeURIComponent(token ?? ''))

@@ -2,6 +2,7 @@
 import { outsideEgress } from '../resource/egress-rule.ts'
 import type { ResolvedMcpServer } from '../resource/resolved-mcp-server.ts'
 import { abortRefusal } from './abort-refusal.ts'
+import { outsideScopes } from './credential-need.ts'
 import { refuse } from './endpoint.ts'
 import { McpFailed } from './mcp/session.ts'
 import { createMcpSessions } from './mcp/sessions.ts'
@@ -53,8 +54,9 @@ export function createMcpTransport(options: TransportOptions): Transport {
 }
 
 /** What stands against this send, though the server may be there. */
-function refusedNow(server: ResolvedMcpServer, { tool, constraints }: Send): Refusal | undefined {
+function refusedNow(server: ResolvedMcpServer, send: Send): Refusal | undefined {
   const { connection } = server
+  const { tool, constraints } = send
   const { isolation } = tool
   const remote = connection.kind === 'http'
   if (isolation !== 'none' && !(remote && isolation === 'sandboxed')) {
@@ -66,6 +68,24 @@ function refusedNow(server: ResolvedMcpServer, { tool, constraints }: Send): Ref
   if (url === null) return refuse('config-invalid', 'spec.endpoint', 'is no address').refusal
   const subject = { netAllowlist: connection.allow, reach: connection.reach, isolation, own: url }
   const outside = outsideEgress(subject, url, constraints?.netAllowlist)
+  if (outside !== undefined)
+    return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${outside}`).refusal
+  return send.credentials === undefined ? refusedByScopes(server, constraints?.scopes) : undefined
+}
+
+/** S2: the scopes of a request narrow those of the server as they do those of a tool. */
+function refusedByScopes(
+  { auth }: ResolvedMcpServer,
+  scopes: readonly string[] | undefined,
+): Refusal | undefined {
+  const outside = outsideScopes(auth, scopes)
   if (outside === undefined) return undefined
-  return refuse('egress-denied', 'spec.endpoint', `${url.origin} ${outside}`).refusal
+  const { message, fix, details } = outside
+  return {
+    kind: 'failure',
+    failure: 'secret-out-of-scope',
+    message: `${message}. Fix: ${fix}`,
+    details,
+    definite: true,
+  }
 }

@@ -10,6 +10,7 @@ import type { JsonObject } from '../util/json.ts'
 import { isUuid } from '../util/uuid.ts'
 import { abortRefusal } from './abort-refusal.ts'
 import { pollMsOf, readPolled, readReported, readSubmitted } from './callback-reply.ts'
+import { isDotSegment } from './endpoint.ts'
 import { createPost } from './http-post.ts'
 import { redactReply } from './redact-reply.ts'
 import { spacedPoll } from './spaced-poll.ts'
@@ -38,8 +39,7 @@ export function createWebhookCallbackTransport(options: TransportOptions): Trans
     const about = aboutHandle(handle, send)
     const below = idAtTool(about)
     // No address has such a segment: the tool has to report by itself.
-    if (below === '.' || below === '..')
-      return { kind: 'accepted', pollInMs: pollMsOf(send), missed: 'config-invalid' }
+    if (isDotSegment(below)) return { kind: 'accepted', pollInMs: pollMsOf(send), missed: 'config-invalid' }
     const abort = new Abort()
     const late = world.after(Math.min(ASK_MS, send.timeoutMs), () => abort.abort('timeout'))
     const unlisten = send.abort.listen((reason) => abort.abort(reason))

@@ -45,3 +45,29 @@ export class Abort {
     return () => this.#listeners?.delete(listener)
   }
 }
+
+/** undefined when the abort came first; what comes later is handed to `late`. */
+export function untilAbort<T>(
+  work: Promise<T>,
+  abort: Abort,
+  late: (value: T) => void = () => {},
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let left = false
+    const unlisten = abort.listen(() => {
+      left = true
+      resolve(undefined)
+    })
+    work
+      .then(
+        (value) => {
+          if (left) late(value)
+          else resolve(value)
+        },
+        (error: unknown) => {
+          if (!left) reject(error)
+        },
+      )
+      .finally(() => unlisten())
+  })
+}

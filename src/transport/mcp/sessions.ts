@@ -2,7 +2,7 @@
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import type { Credentials } from '../../credential/credential.ts'
 import type { ResolvedMcpServer } from '../../resource/resolved-mcp-server.ts'
-import { Abort } from '../../util/abort.ts'
+import { Abort, untilAbort } from '../../util/abort.ts'
 import type { Timer, World } from '../../util/world.ts'
 import { needOf } from '../credential-need.ts'
 import type { McpConnection } from './connection.ts'
@@ -39,7 +39,7 @@ interface Place {
 export function createMcpSessions(options: McpSessionsOptions): McpSessions {
   const { world, credentials, userAgent = 'writ', path = USUAL_PATH } = options
   const places = new Map<string, Place>()
-  /** Of servers that are declared no more, with calls still under way. */
+  /** Of servers that are declared no more, with calls still under way or a connection that is being opened. */
   const retired = new Set<Place>()
   const closing = new Set<Promise<void>>()
   const ending = new Abort()
@@ -77,12 +77,15 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
       if (server.namespace !== namespace || server.name !== name) continue
       places.delete(key)
       retired.add(place)
-      place.slots.whenFree(() => {
-        place.idle?.cancel()
-        retired.delete(place)
-        if (place.live !== undefined) leave(place, place.live)
-      })
+      endRetired(place)
     }
+  }
+
+  /** Once nobody uses it or waits for it; what is being opened may come about after everybody has left. */
+  function endRetired(place: Place): void {
+    if (place.users > 0 || place.opening !== undefined || !retired.delete(place)) return
+    place.idle?.cancel()
+    if (place.live !== undefined) leave(place, place.live)
   }
 
   function connectionOf(place: Place): Promise<McpConnection> {
@@ -100,6 +103,7 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
       })
       .finally(() => {
         place.opening = undefined
+        endRetired(place)
       })
     return place.opening
   }
@@ -167,6 +171,7 @@ export function createMcpSessions(options: McpSessionsOptions): McpSessions {
         place.users--
         if (!aside) place.usedAt = world.clock.monotonic()
         if (place.users === 0) rest(place)
+        endRetired(place)
       }
     },
     forget,
@@ -187,12 +192,4 @@ function stopped(trouble?: string): McpFailed {
   const before = trouble === undefined ? '' : `, which failed before: ${trouble}`
   const message = `stopped before there was a connection to the server${before}`
   return new McpFailed({ kind: 'failure', failure: 'timeout-before-send', message, definite: true })
-}
-
-/** undefined when the abort came first. */
-function untilAbort<T>(work: Promise<T>, abort: Abort): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const unlisten = abort.listen(() => resolve(undefined))
-    work.then(resolve, reject).finally(unlisten)
-  })
 }

@@ -115,14 +115,17 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
     started.stdout.on('error', () => {})
     started.stderr.on('error', () => {})
     started.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
-    started.stderr.on('data', (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_BYTES)
+    // A character may come in two chunks, and a secret with a broken one would not be found.
+    started.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-STDERR_BYTES)
     })
     over.then(() => transport.onclose?.())
     await new Promise<void>((resolve, reject) => {
       started.once('spawn', resolve)
       started.once('error', (error: NodeJS.ErrnoException) =>
-        reject(new Error(`the program could not be started (${error.code ?? 'UNKNOWN'})`)),
+        reject(
+          new Error(`the program '${program.command}' could not be started (${error.code ?? 'UNKNOWN'})`),
+        ),
       )
     })
   }
@@ -245,9 +248,10 @@ export function createStdioWire({ world, program, path, presented }: StdioOption
     },
     isOpen,
     stderr() {
-      // First, so that what is taken out of a text does not put a secret together again.
-      const text = cleanText(stderr, Number.POSITIVE_INFINITY)
-      return (presented?.redactor.text(text) ?? text).slice(-STDERR_SHOWN)
+      const redact = (text: string) => presented?.redactor.text(text) ?? text
+      // Before, since a secret may hold what is taken out; and after, so that nothing puts one together again.
+      const text = redact(cleanText(redact(stderr), Number.POSITIVE_INFINITY))
+      return text.slice(-STDERR_SHOWN)
     },
     close,
   }
