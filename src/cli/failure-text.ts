@@ -17,8 +17,10 @@ const LONGEST = 500
 
 /** One line for each detail, such as `versions: 1.0.0, 1.1.0`: fixes refer to them by name. */
 export function detailLines(details: JsonObject): readonly string[] {
+  // Two names of one status: programs may know either, a person reads it once.
+  const twice = details.upstream_status === details.http_status ? 'upstream_status' : undefined
   return Object.entries(details).flatMap(([name, value]) =>
-    TOLD_ELSEWHERE.has(name) || value === undefined || isEmpty(value)
+    TOLD_ELSEWHERE.has(name) || name === twice || value === undefined || isEmpty(value)
       ? []
       : [`${name}: ${cut(textOf(value))}`],
   )

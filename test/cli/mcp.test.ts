@@ -22,10 +22,10 @@ describe('writ and MCP servers', () => {
   })
 
   /** The next sync that ends, after what is done. */
-  async function synced(act: () => unknown): Promise<void> {
+  async function synced(act: () => unknown, wanted = 'Ready'): Promise<void> {
     const seen = new Promise<void>((resolve) => {
       const off = s.harness.runtime.events.on('mcp:synced', ({ phase }) => {
-        if (phase !== 'Ready') return
+        if (phase !== wanted) return
         off()
         resolve()
       })
@@ -82,12 +82,18 @@ describe('writ and MCP servers', () => {
     assert.match(shown.err, /nothing was accepted/)
     const other = await s.writ('tool accept files--read-file --digest sha256:other')
     assert.match(other.err, /another definition/)
+    assert.match(
+      other.err,
+      /^Fix: look at 'writ tool diff files--read-file' again, and accept what it shows$/m,
+    )
     const accepted = await s.writ('tool accept files--read-file --yes')
     assert.equal(accepted.code, 0, accepted.err)
     assert.match(accepted.out, /State: +pinned/)
     assert.equal((await s.writ(`call files--read-file --input {"path":"/a"}`)).code, 0)
     const unknown = await s.writ('tool diff nothing')
     assert.match(unknown.err, /No tool 'nothing' of an MCP server/)
+    assert.match(unknown.err, /^Fix: use the name of one that 'writ get tools' lists$/m)
+    assert.match((await s.writ('tool accept files--read-fil')).err, /did you mean 'files--read-file'/)
   })
 
   it('needs mcp:write to declare one or to accept a change', async () => {
@@ -114,6 +120,22 @@ describe('writ and MCP servers', () => {
     }
     assert.equal((await ask('POST', '/v1/mcp-servers', server)).status, 403)
     assert.equal((await ask('POST', '/v1/apply', server)).status, 403)
+  })
+
+  it('says of an unknown tool that its server is in Error', async () => {
+    const manifest = {
+      apiVersion: 'writ.dev/v1',
+      kind: 'McpServer',
+      metadata: { name: 'gone' },
+      spec: { transport: 'stdio', command: 'writ-no-such-program', reconnect: { max_attempts: 1 } },
+    }
+    writeFileSync(join(s.cwd, 'gone.json'), JSON.stringify(manifest))
+    await synced(() => s.writ('apply -f gone.json'), 'Error')
+    const call = await s.writ(`call gone--x --input {}`)
+    assert.match(call.err, /^tool-unknown: /m)
+    assert.match(call.err, /^Fix: the MCP server 'gone' is in Error.*writ describe mcp-server gone/m)
+    assert.doesNotMatch((await s.writ(`call files--x --input {}`)).err, /is in Error/)
+    assert.equal((await s.writ('delete mcp-server gone')).code, 0)
   })
 
   it('deletes it with its tools', async () => {

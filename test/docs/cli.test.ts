@@ -20,7 +20,7 @@ describe('the guide on programs', () => {
   })
 
   it('has an example that signs with a key that nobody sees', async (t) => {
-    const runtime = await createRuntime({ onWarning: () => {}, cliAllow: [process.execPath] })
+    const runtime = await createRuntime({ onWarning: () => {}, cliAllow: ['du', process.execPath] })
     t.after(() => runtime.close({ drainMs: 0 }))
     const key = 'a-signing-key-0123456789'
     const secret = `apiVersion: writ.dev/v1\nkind: Secret\nmetadata: {name: signing-key}\nspec: {stringData: {value: ${key}}}\n`

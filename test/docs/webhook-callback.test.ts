@@ -27,7 +27,7 @@ describe('the guide on long work', () => {
     })
     const text = textOf('examples/callback-tool/tool.yaml')
       .replace('http://127.0.0.1:7505/', reports.url)
-      .replace('poll: 2s', 'poll: 20ms')
+      .replace('poll: 2s', 'poll: 100ms')
     const { problems } = await runtime.resources.apply([{ text, file: 'tool.yaml' }])
     assert.deepEqual(problems, [])
     const door = runtime.as(createLocalAdmin())

@@ -4,6 +4,7 @@ import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { renderDefinition } from '../definition-text.ts'
 import { printResult } from '../print.ts'
+import { namingMcpTool } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'tool accept',
@@ -29,7 +30,7 @@ export const command = defineCommand({
   async run({ flags, args, terminal }) {
     const { name } = args
     return withClient(terminal, flags, async (client) => {
-      const before = await client.getToolDefinition(name)
+      const before = await namingMcpTool(client, name, () => client.getToolDefinition(name))
       const { offered } = before
       if (offered === undefined) {
         throw new CliError(`the tool '${name}' is not quarantined`, {
@@ -46,7 +47,7 @@ export const command = defineCommand({
         })
       }
       if (flags.output === 'table') terminal.err(renderDefinition(before))
-      const reply = await client.acceptToolDefinition(name, digest)
+      const reply = await namingMcpTool(client, name, () => client.acceptToolDefinition(name, digest))
       await printResult(terminal, flags.output, reply, () => renderDefinition(reply))
       return EXIT.ok
     })

@@ -4,6 +4,7 @@ import { defineCommand, OUTPUT_FLAG, SERVER_FLAGS } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { renderDefinition } from '../definition-text.ts'
 import { printResult } from '../print.ts'
+import { namingMcpTool } from '../suggest-tool.ts'
 
 export const command = defineCommand({
   name: 'tool diff',
@@ -13,7 +14,9 @@ export const command = defineCommand({
   flags: { ...OUTPUT_FLAG, ...SERVER_FLAGS },
   examples: [{ line: 'writ tool diff files--read-file', does: 'What was taken on, against what is offered' }],
   async run({ flags, args, terminal }) {
-    const reply = await withClient(terminal, flags, (client) => client.getToolDefinition(args.name))
+    const reply = await withClient(terminal, flags, (client) =>
+      namingMcpTool(client, args.name, () => client.getToolDefinition(args.name)),
+    )
     await printResult(terminal, flags.output, reply, () => renderDefinition(reply))
     return EXIT.ok
   },
