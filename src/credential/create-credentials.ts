@@ -73,6 +73,13 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     return undefined
   }
 
+  /** How a secret that nobody has comes to be there. */
+  function keepIt({ name, key, namespace }: SecretRef): string | undefined {
+    if (!providers.some((one) => one.name === 'store')) return undefined
+    const flags = `${key === undefined ? '' : ` --key ${key}`} --namespace ${namespace}`
+    return `The operator keeps it: writ secret set ${name}${flags}. Or removes its name from the tool, where it needs none.`
+  }
+
   /** Within its time, or as long as somebody wants it. */
   function bounded<T>(work: Promise<T>, abort: Abort, late: NotPresented): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -107,7 +114,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     }
     if (foreign && material?.sharedWith?.includes(need.namespace) !== true)
       throw outOfScope(text, ref, need.namespace)
-    if (material === undefined) throw missing(text, 'is not known to any provider here')
+    if (material === undefined) throw missing(text, 'is not known to any provider here', keepIt(ref))
     return { ref, material }
   }
 
@@ -230,10 +237,11 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   }
 }
 
-function missing(name: string, why: string): Refused {
+function missing(name: string, why: string, fix?: string): Refused {
   return new Refused({
     failure: 'secret-missing',
     message: `the secret '${name}' ${why}`,
+    ...(fix === undefined ? {} : { fix }),
     details: { secret_ref: name },
     transient: false,
   })

@@ -100,6 +100,8 @@ export interface NotPresented {
     'secret-missing' | 'secret-out-of-scope' | 'token-exchange-failed' | 'egress-denied'
   >
   readonly message: string
+  /** What to do in this very case. */
+  readonly fix?: string
   readonly details?: { readonly [name: string]: Json }
   /** A token endpoint or a provider that is away for now. */
   readonly transient: boolean

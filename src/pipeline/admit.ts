@@ -49,7 +49,7 @@ function missingControl(state: Approved, kit: Kit): StageResult<never> | undefin
   if (first === undefined) return undefined
   return refuse(state, first.failure ?? 'control-unavailable', {
     message: `${first.path}: ${first.why}`,
-    fix: `Remove ${first.path}, or wait for a version that enforces it.`,
+    fix: `${first.path}: ${first.fix}.`,
     details: { path: first.path },
   })
 }

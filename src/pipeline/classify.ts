@@ -151,6 +151,7 @@ export function refusalFailure(reply: Refusal, rule: EffectRule, harmless: boole
   return createFailure(id, {
     harmless,
     ...(reply.message === undefined ? {} : { message: reply.message }),
+    ...(reply.fix === undefined ? {} : { fix: reply.fix }),
     details: {
       ...reply.details,
       ...(reply.retryAfterMs === undefined ? {} : { retry_after_ms: Math.ceil(reply.retryAfterMs) }),

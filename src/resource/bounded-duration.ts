@@ -24,7 +24,8 @@ export function readDuration(
   }
   const whole = Math.ceil(ms)
   if (whole >= min && whole <= max) return whole
-  const short = min <= 1 ? 'must be more than zero' : `must be at least ${min / 1_000}s`
+  const short =
+    min <= 1 ? 'must be more than zero' : `must be at least ${min < 1_000 ? `${min}ms` : `${min / 1_000}s`}`
   const words = whole < min ? short : `must not be longer than ${(max / DAY_MS) * 24}h`
   findings.error(path, words, whole < min ? 'give it a real time, such as 30s' : 'shorten it')
   return undefined

@@ -139,10 +139,17 @@ function unknownField(
     return { path: at, on: 'key', message, fix: 'rename it' }
   }
   const known = Object.keys(schema.properties ?? {})
-  const guess = didYouMean(name, [...known, ...aliases])
+  const meant = OTHER_WORDS.get(name.toLowerCase())
+  const guess = didYouMean(name, [...known, ...aliases]) ?? (known.includes(meant ?? '') ? meant : undefined)
   const fix = guess === undefined ? `remove it; known here: ${known.join(', ')}` : `did you mean ${guess}?`
   return { path: at, on: 'key', message: 'is not a known field', fix }
 }
+
+/** What other products call it; not similar enough to be guessed. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ['url', 'endpoint'],
+  ['uri', 'endpoint'],
+])
 
 function notOneOf(path: Path, value: unknown, allowed: readonly string[]): ShapeProblem {
   if (value === null) return empty(path)

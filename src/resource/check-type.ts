@@ -24,7 +24,8 @@ const OWN_BLOCKS = ['cli', 'wasm', 'grpc', 'http'] as const
 export function checkType(context: ResolveContext): void {
   const { spec, type, findings, options } = context
   if (!isBuilt(type)) {
-    findings.warn(['spec', 'type'], `tools of type ${type} cannot be called by this build; calls are refused`)
+    const why = `tools of type ${type} cannot be called by this build; calls are refused`
+    findings.warn(['spec', 'type'], why, 'use another type, such as cli or http')
   }
   for (const block of OWN_BLOCKS) {
     if (spec[block] !== undefined && type !== block) {
@@ -122,12 +123,29 @@ function checkEndpoint(context: ResolveContext): void {
   if (url.username !== '' || url.password !== '') {
     findings.error(path, 'holds a user name or password', 'remove it, declare auth, and change the password')
   }
+  if (type === 'grpc') checkGrpcEndpoint(context, url, path)
   if (url.hash !== '') findings.error(path, 'has a fragment, which is never sent', 'remove what follows #')
   if (options.profile === 'production' && isLoopbackHost(url.hostname)) {
     findings.error(
       path,
       'is on this machine, which profile production refuses',
       'use an address of the network',
+    )
+  }
+}
+
+/** The service and its method are those of the contract, so there is no path to choose; and nothing goes out unsealed unasked. */
+function checkGrpcEndpoint({ spec, findings }: ResolveContext, url: URL, path: Path): void {
+  if (url.protocol === 'http:' && spec.grpc?.plaintext !== true) {
+    const fix = `use https://${url.host}, or add grpc: {plaintext: true}`
+    findings.error(path, 'is without TLS, and grpc.plaintext is not declared', fix)
+  }
+  const beyond = (url.pathname === '/' ? '' : url.pathname) + url.search
+  if (beyond !== '') {
+    findings.error(
+      path,
+      `goes on behind its host with ${beyond}, a path that type grpc does not use`,
+      `write ${url.host} alone`,
     )
   }
 }

@@ -40,14 +40,18 @@ export interface ManifestHead {
 }
 
 /** The schema of a whole document of one kind. */
-export function documentSchema<K extends string, S extends Type.TSchema>(kind: K, spec: S) {
+export function documentSchema<K extends string, S extends Type.TSchema>(
+  kind: K,
+  spec: S,
+  status: Type.TObject = Status,
+) {
   return Type.Object(
     {
       apiVersion: Type.Enum([API_VERSION]),
       kind: Type.Enum([kind]),
       metadata: Metadata,
       spec,
-      status: Type.Optional(Status),
+      status: Type.Optional(status),
     },
     closed,
   )

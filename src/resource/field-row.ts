@@ -82,7 +82,7 @@ const DOCUMENT: readonly FieldRow[] = Object.freeze([
   field('apiVersion', 'writ.dev/v1', NO, '002', 'now', 'Version of the manifest format. `orloj.dev/v1` is read too.'),
   field('metadata', 'object', NO, '002', 'now', 'Who it is.'),
   field('metadata.name', 'name', NO, '002', 'now', 'Letters, digits, `.`, `_`, `-`; 1 to 128, starting with a letter or digit.'),
-  field('metadata.namespace', 'name', 'default', '002', 'now', 'It governs this namespace only. Lower-case letters, digits, `.`, `_`, `-`.'),
+  field('metadata.namespace', 'name', 'default', '002', 'now', 'ABOUT Lower-case letters, digits, `.`, `_`, `-`.'),
   field('metadata.labels', 'map of text', '{}', '002', 'descriptive', 'For finding.'),
   field('metadata.annotations', 'map of text', '{}', '002', 'descriptive', 'For other programs.'),
   field('metadata.resourceVersion', 'number', NO, '002', 'now', 'As read back: apply is refused if the resource has changed since.'),
@@ -90,8 +90,8 @@ const DOCUMENT: readonly FieldRow[] = Object.freeze([
     field(path, path === 'status' ? 'object' : 'as read back', NO, '002', 'descriptive', 'Read back; left alone by apply.')),
 ])
 
-/** What every document of a kind without anything special in its head has. */
-export function documentFields(kind: string): readonly FieldRow[] {
+/** What every document of a kind without anything special in its head has; `about` says what its namespace means. */
+export function documentFields(kind: string, about = 'It governs this namespace only.'): readonly FieldRow[] {
   const own = field('kind', kind, NO, '002', 'now', 'What is declared; upper and lower case do not matter.')
-  return [own, ...DOCUMENT]
+  return [own, ...DOCUMENT.map((row) => ({ ...row, description: row.description.replace('ABOUT', about) }))]
 }

@@ -107,7 +107,7 @@ export const FIELDS: readonly FieldRow[] = Object.freeze([
   field('spec.mcp.gone', 'boolean', 'false', 'S46', 'now', 'The server no longer offers it: calls are refused.'),
   field('spec.mcp.offered', 'object', NO, 'S46', 'now', 'Another definition that the server gives by now: calls are refused until it is accepted.'),
   field('spec.webhook', 'object', NO, '000 002', 'now', 'For type webhook-callback.'),
-  field('spec.webhook.poll', 'duration', '2s', '000 002', 'now', 'How often the end of accepted work is asked for. `Retry-After` of the tool holds once instead.'),
+  field('spec.webhook.poll', 'duration', '2s', '000 002', 'now', 'How often the end of accepted work is asked for; at least 100ms. `Retry-After` of the tool holds once instead.'),
   field('spec.grpc', 'object', NO, '000 002', 'now', 'For type grpc.'),
   field('spec.grpc.plaintext', 'boolean', 'false', 'S51', 'now', 'Without TLS; refused in profile production.'),
   field('spec.http', 'object', NO, '002', 'now', 'For type http.'),

@@ -35,7 +35,7 @@ export class Ways {
   }
 
   operation(kind: NamedKind, named: Declared, path: Path): string {
-    if (typeof named === 'string') return this.#own(named, path)
+    if (typeof named === 'string') return this.#own(kind, named, path)
     const { operation, url } = named
     if ((operation === undefined) === (url === undefined)) {
       this.#context.findings.error(path, 'must have exactly one of operation or url', 'keep one')
@@ -43,36 +43,66 @@ export class Ways {
     if (named.method !== undefined && url === undefined) {
       this.#context.findings.error([...path, 'method'], 'has no url to go to', 'add url, or remove it')
     }
-    if (operation !== undefined) return this.#own(operation, [...path, 'operation'])
+    if (operation !== undefined) return this.#own(kind, operation, [...path, 'operation'])
     return url === undefined ? '' : this.#request(kind, named.method, url, [...path, 'url'])
   }
 
-  #own(name: string, path: Path): string {
-    const { spec, findings, type } = this.#context
+  #own(kind: NamedKind, name: string, path: Path): string {
+    const { spec, findings } = this.#context
     const known = Object.keys(spec.operations ?? {})
-    if (!known.includes(name)) {
-      const choices = known.length === 0 ? 'declare it under operations' : `use one of ${known.join(', ')}`
-      findings.error(path, `the tool has no operation '${name}'`, choices)
-    } else if (name === this.#source.owner) {
-      findings.error(path, 'is the operation itself', 'name another one')
+    if (name === this.#source.self) {
+      findings.error(path, 'is the operation itself', this.#otherWay(kind, 'name another one'))
+    } else if (!known.includes(name)) {
+      const others = known.filter((one) => one !== this.#source.self)
+      const choices = others.length === 0 ? 'declare it under operations' : `use one of ${others.join(', ')}`
+      findings.error(path, `the tool has no operation '${name}'`, this.#otherWay(kind, choices))
     } else if (spec.operations?.[name]?.effect?.two_phase !== undefined) {
       findings.error(path, `'${name}' is a two-phase operation itself`, 'name one that acts at once')
-    } else if (type === 'http') {
-      // A plain service is not told the name of an operation: it would take this for the call itself.
+    } else this.checkTold(path)
+    return name
+  }
+
+  /** What is not told the name of an operation would take every other one for the call itself, and act again. */
+  checkTold(path: Path): void {
+    const { spec, findings, type } = this.#context
+    if (type === 'http') {
       const fix = 'write {method, url} in its place'
       findings.error(path, 'type http sends every operation to the same address', fix)
+    } else if (type === 'cli' && !Object.values(spec.cli?.env_call ?? {}).includes('operation')) {
+      const why =
+        'the program is not told which operation it is started for, and would do the call itself again'
+      const fix = 'add cli.env_call: {OPERATION: operation}, and have the program look at it'
+      findings.error(path, why, fix)
     }
-    return name
+  }
+
+  /** Labels of an MCP tool have no operations to choose from. */
+  #otherWay(kind: NamedKind, usual: string): string {
+    const { type, spec } = this.#context
+    if (type === 'mcp') return mcpWay(kind)
+    if (spec.operations !== undefined || usual.startsWith('declare')) return usual
+    return type === 'http' ? 'write {method, url} in its place' : `declare another one under operations`
   }
 
   #request(kind: NamedKind, method: string | undefined, url: string, path: Path): string {
     const sent = method ?? (kind === 'status' ? 'GET' : 'POST')
     const hasToken = this.#source.effect?.two_phase !== undefined && kind !== 'prepare'
+    if (this.#context.type === 'mcp') {
+      this.#context.findings.error(path, 'is only read for type http, not mcp', mcpWay(kind))
+      return ''
+    }
     checkNamedUrl(this.#context, { url, method: sent, hasToken: hasToken && kind !== 'compensation' }, path)
     const name = `${this.#source.owner}$${kind}`
     this.#requests[name] = { kind, method: sent, url }
     return name
   }
+}
+
+/** A tool of an MCP server has one operation, and nothing else of the server is known to belong to it. */
+function mcpWay(kind: NamedKind): string {
+  return kind === 'compensation'
+    ? 'name another tool: compensation: {tool: NAME}'
+    : 'remove it: a tool of an MCP server has this one operation alone'
 }
 
 export function warnOfUnread(

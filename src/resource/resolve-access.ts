@@ -97,7 +97,8 @@ export function resolveAuth(context: ResolveContext): ResolvedTool['auth'] {
       'add tokenURL: https://...',
     )
   } else if (tokenURL !== undefined && !isTokenUrl(tokenURL, context.options.profile)) {
-    findings.error(at('tokenURL'), 'must be an https URL without user name', 'correct it')
+    const fix = 'write it such as https://auth.example.com/token'
+    findings.error(at('tokenURL'), 'must be an https URL without user name', fix)
   } else if (profile === 'oauth2_client_credentials' && tokenURL !== undefined) {
     checkPlace(context, new URL(tokenURL), at('tokenURL'))
   }

@@ -16,6 +16,8 @@ const MAX_ARGS = 1_024
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** What the loader of programs obeys: other code would run under the name of an allowed command. */
 const LOADER = /^(?:LD_|DYLD_)|^(?:GCONV_PATH|NODE_OPTIONS|BASH_ENV)$/
+/** An image alone is no way to run here: containers are not built. */
+const IMAGE_FIX = 'add cli.image, or declare runtime.isolation_mode: none to run it on the host'
 const NUL = '\0'
 
 export function resolveCli(context: ResolveContext, isolation: IsolationMode): ResolvedCli | undefined {
@@ -59,13 +61,14 @@ function checkPlace(context: ResolveContext, cli: DeclaredCli, isolation: Isolat
   }
   if (isolation !== 'none') {
     if (cli.image === undefined)
-      findings.error(at('image'), `is missing: isolation_mode ${isolation} needs one`, 'add cli.image')
+      findings.error(at('image'), `is missing: isolation_mode ${isolation} needs one`, IMAGE_FIX)
     return
   }
   if (options.profile === 'production') {
     const why = 'none would run the program on the host'
     findings.error(['spec', 'runtime', 'isolation_mode'], why, 'use container')
   }
+  warnOfUnlisted(context, cli.command)
   if (cli.image !== undefined)
     findings.warn(at('image'), 'is not used: isolation_mode none runs the program on the host', 'remove it')
   for (const name of ['network', 'resources'] as const) {
@@ -78,6 +81,14 @@ function checkPlace(context: ResolveContext, cli: DeclaredCli, isolation: Isolat
     const why = `isolation_mode none cannot hold a program to grants.${name}`
     context.refuseCalls(['spec', 'grants', name], why, 'remove it')
   }
+}
+
+/** S33. Only where it is certain: which file a name stands for is seen when it is started. */
+function warnOfUnlisted({ findings, options }: ResolveContext, command: string): void {
+  const last = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+  if (options.hostCommands?.some((entry) => last(entry) === last(command)) !== false) return
+  const why = `'${command}' is not on the list of commands that this server runs; calls are refused`
+  findings.warn(at('command'), why, `the operator adds ${command} to cli_allow`)
 }
 
 function checkCommand({ findings }: ResolveContext, { command, working_dir: folder }: DeclaredCli): void {
@@ -105,7 +116,8 @@ function checkArgs({ findings }: ResolveContext, args: readonly string[]): void 
     const where = text.includes('\n')
       ? `line ${parsed.line}, column ${parsed.column}`
       : `column ${parsed.column}`
-    findings.error(path, `is no template: ${where}: ${parsed.message}`, 'correct it there')
+    const [what = '', fix = 'correct it there'] = parsed.message.split('. Fix: ')
+    findings.error(path, `is no template: ${where}: ${what}`, fix)
   }
 }
 

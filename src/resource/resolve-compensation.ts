@@ -12,7 +12,7 @@ const DEFAULT_OPERATION = 'invoke'
 
 export function compensationOf(
   context: ResolveContext,
-  { effect, inputSchema }: EffectSource,
+  { effect, inputSchema, self }: EffectSource,
   path: Path,
   way: Ways,
 ): Compensation | undefined {
@@ -25,6 +25,14 @@ export function compensationOf(
   const { tool, input_map: inputMap } = declared
   if (tool !== undefined && declared.url !== undefined) {
     context.findings.error(path, 'must have exactly one of operation, tool or url', 'keep one')
+  }
+  if (tool !== undefined && tool === context.manifest.metadata.name) {
+    const isSelf = (declared.operation ?? DEFAULT_OPERATION) === self
+    // With an input of its own the same operation may well undo what it did.
+    if (isSelf && inputMap === undefined) {
+      const fix = 'name another tool or operation, or say what its input is: input_map'
+      context.findings.error([...path, 'tool'], 'is the operation itself', fix)
+    } else if (!isSelf) way.checkTold([...path, declared.operation === undefined ? 'tool' : 'operation'])
   }
   if (inputMap !== undefined) checkTemplate(context, inputMap, [...path, 'input_map'], inputSchema)
   return {

@@ -54,7 +54,7 @@ export function createResolveContext(manifest: ToolManifest, options: ResolveOpt
     refuseCalls(path, why, fix, failure = 'control-unavailable') {
       const place = formatPath(path)
       // Operations share blocks of the tool, and each of them comes by here.
-      if (!unenforced.some((one) => one.path === place)) unenforced.push({ path: place, why, failure })
+      if (!unenforced.some((one) => one.path === place)) unenforced.push({ path: place, why, fix, failure })
       findings.warn(path, `${why}; calls are refused`, fix)
     },
 

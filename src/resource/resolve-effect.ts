@@ -33,6 +33,8 @@ export interface EffectSource {
   readonly inputSchema: JsonObject | undefined
   /** The operation whose own effect this is; empty for the effect of the tool. */
   readonly owner: string
+  /** The operation that the effect is of, where it is of no other one. */
+  readonly self: string | undefined
   /** The effect of the tool names this operation: what it names is for the others. */
   readonly serves: boolean
 }

@@ -109,7 +109,11 @@ function resolveProgram(
       findings.error(['spec', name], 'is for a container', 'add image, or remove it')
   }
   if (spec.image !== undefined)
-    findings.warn(['spec', 'image'], 'containers are not built; the server is not started')
+    findings.warn(
+      ['spec', 'image'],
+      'containers are not built; the server is not started',
+      'name a program in place of it: command: PROGRAM',
+    )
   const env: Record<string, string> = {}
   const envFrom: McpStdio['envFrom'][number][] = []
   for (const [index, variable] of (spec.env ?? []).entries()) {

@@ -97,6 +97,7 @@ function resolveOperation(
     (operation.output_schema === undefined ? shared.outputSchema : undefined)
   const classes = operation.operation_classes ?? spec.operation_classes
   const effect = operation.effect ?? spec.effect
+  const alone = Object.keys(spec.operations ?? {}).length <= 1
   const { rule, requests } = resolveEffect(context, {
     effect,
     path:
@@ -104,7 +105,9 @@ function resolveOperation(
     classes: classes === undefined ? undefined : distinct(classes),
     inputSchema,
     owner: operation.effect === undefined ? '' : name,
-    serves: operation.effect === undefined && isNamedBy(spec.effect, name),
+    self: operation.effect === undefined && !alone ? undefined : name,
+    // The only one there is serves nobody: to name it is a mistake, and is said.
+    serves: operation.effect === undefined && !alone && isNamedBy(spec.effect, name),
   })
   const timeoutMs =
     context.duration([...at, 'timeout'], operation.timeout, TIMEOUT_BOUNDS) ?? shared.timeoutMs

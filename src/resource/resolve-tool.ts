@@ -35,6 +35,8 @@ const INPUT_BYTES = MEGABYTE
 const OUTPUT_BYTES = 4 * MEGABYTE
 /** Payloads are kept whole, in memory and in the ledger. */
 const MAX_PAYLOAD_BYTES = 256 * MEGABYTE
+/** A tool that works long is not asked faster than this, by every call of it. */
+const POLL_BOUNDS = Object.freeze({ ...PAUSE_BOUNDS, min: 100 })
 const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 export function resolveTool(manifest: ToolManifest, options: ResolveOptions): ToolResolution {
@@ -124,7 +126,7 @@ function checkNames({ manifest, spec, findings }: ResolveContext): void {
 
 function resolveWebhook(context: ResolveContext): Pick<ResolvedTool, 'webhook'> {
   const path: Path = ['spec', 'webhook', 'poll']
-  const pollMs = context.duration(path, context.spec.webhook?.poll, { ...PAUSE_BOUNDS, min: 1 })
+  const pollMs = context.duration(path, context.spec.webhook?.poll, POLL_BOUNDS)
   return pollMs === undefined ? {} : { webhook: { pollMs } }
 }
 

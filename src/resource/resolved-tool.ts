@@ -149,6 +149,8 @@ export interface ResolvedTool {
   readonly unenforced: readonly {
     readonly path: string
     readonly why: string
+    /** What apply advises. */
+    readonly fix: string
     /** The row that a call ends in; `control-unavailable` where none is named (S33). */
     readonly failure?: FailureId
   }[]

@@ -51,7 +51,7 @@ export interface ResolvedSecret {
 // biome-ignore format: a row reads as a row
 const FIELDS: FieldTable = {
   rows: [
-    ...documentFields('Secret'),
+    ...documentFields('Secret', 'Tools of another namespace use it only where it is shared with that one.'),
     field('spec', 'object', NO, '002', 'now', 'The values, and who may use them.'),
     field('spec.data', 'map of base64', '{}', '002', 'now', 'Values by key, in base64. Shown as `***`; applied as `***`, the value that is kept stays.'),
     field('spec.stringData', 'map of text', '{}', '002', 'now', 'The same as plain text, over `data`. Never shown: what it says is in `data` from then on.'),

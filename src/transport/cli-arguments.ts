@@ -59,14 +59,14 @@ function problemOf(text: string, dashRefused: boolean): string | undefined {
 
 function refused(cli: ResolvedCli, index: number, message: string): Arguments {
   const field = fieldOf(cli.args[index] ?? '')
-  const violation = { path: `/input${field}`, message: `argument ${index + 1} of the program ${message}` }
+  const violation = { path: field, message: `argument ${index + 1} of the program ${message}` }
   return {
     ok: false,
     refusal: {
       kind: 'failure',
       failure: 'input-invalid',
       message: 'the input cannot be made into arguments of the program',
-      details: { violations: [violation], argument: index },
+      details: { violations: [violation], argument: index + 1 },
       definite: true,
     },
   }

@@ -19,6 +19,7 @@ export type FoundCommand =
       readonly ok: false
       readonly failure: 'capability-denied' | 'config-invalid'
       readonly message: string
+      readonly fix: string
     }
 
 export interface Commands {
@@ -57,11 +58,12 @@ export function createCommands(list: readonly string[]): Commands {
       if (path !== undefined && allowed.includes(path)) return { ok: true, path }
       if (path === undefined && allow.includes(command)) {
         const where = command.startsWith('/') ? 'there' : `in ${COMMAND_PATH.join(':')}`
-        const message = `spec.cli.command: no program '${command}' is ${where}. Fix: install it`
-        return { ok: false, failure: 'config-invalid', message }
+        const message = `spec.cli.command: no program '${command}' is ${where}`
+        return { ok: false, failure: 'config-invalid', message, fix: 'The operator installs it.' }
       }
-      const message = `'${command}' is not on the list of commands that this server runs. Fix: the operator adds it to cli_allow`
-      return { ok: false, failure: 'capability-denied', message }
+      const message = `'${command}' is not on the list of commands that this server runs`
+      const fix = `The operator adds ${command} to cli_allow.`
+      return { ok: false, failure: 'capability-denied', message, fix }
     },
   }
 }

@@ -6,7 +6,7 @@ import type { CallFact, ResolvedCli } from '../resource/resolved-cli.ts'
 import { createSlots } from '../util/slots.ts'
 import { abortRefusal } from './abort-refusal.ts'
 import { createArguments } from './cli-arguments.ts'
-import { createCommands } from './cli-command.ts'
+import { createCommands, type FoundCommand } from './cli-command.ts'
 import { cliReply } from './cli-reply.ts'
 import { type Program, startProgram } from './program.ts'
 import { traceparent } from './traceparent.ts'
@@ -140,14 +140,15 @@ function noFolder(path: string): Refusal {
   return {
     kind: 'failure',
     failure: 'config-invalid',
-    message: `spec.cli.working_dir: '${path}' is no folder here. Fix: make it, or correct working_dir`,
+    message: `spec.cli.working_dir: '${path}' is no folder here`,
+    fix: 'The operator makes it, or the owner of the tool corrects cli.working_dir.',
     details: { path: 'spec.cli.working_dir' },
     definite: true,
   }
 }
 
-function pathed({ failure, message }: Pick<Refusal, 'failure' | 'message'>) {
-  return { failure, ...(message === undefined ? {} : { message }), details: { path: 'spec.cli.command' } }
+function pathed({ failure, message, fix }: Extract<FoundCommand, { readonly ok: false }>) {
+  return { failure, message, fix, details: { path: 'spec.cli.command' } }
 }
 
 function notBuilt(isolation: string): Refusal {
@@ -155,6 +156,7 @@ function notBuilt(isolation: string): Refusal {
     kind: 'failure',
     failure: 'isolation-unavailable',
     message: `isolation ${isolation} is not built for programs`,
+    fix: 'Declare runtime.isolation_mode: none.',
     definite: true,
   }
 }

@@ -1,6 +1,6 @@
 // Connections to gRPC tools, kept and shared: one carries many calls, up to what its peer takes at a time.
 import { EgressFailed } from '../egress/egress-failed.ts'
-import { Abort } from '../util/abort.ts'
+import { Abort, untilAbort } from '../util/abort.ts'
 import type { World } from '../util/world.ts'
 import { type Channel, type ChannelTarget, type Connection, openConnection } from './grpc-connection.ts'
 
@@ -154,7 +154,7 @@ export function createChannels(
         await room(pool, abort)
         continue
       }
-      const opened = await untilAbort(openNew(key, pool, target), abort, () => {})
+      const opened = await untilAbort(openNew(key, pool, target), abort)
       if (opened !== undefined && !opened.isOpen() && ++lost === MAX_LOST)
         throw new EgressFailed('unreachable', target.url.host, 'ends connections as soon as they are made')
     }
@@ -186,26 +186,4 @@ function withRoom(pool: Pool | undefined): Connection | undefined {
 /** Heard of lately enough for a call of this kind. */
 function isCurrent(connection: Connection, fresh: boolean): boolean {
   return connection.silentMs() <= STALE_MS || !(fresh || connection.isDoubted())
-}
-
-/** undefined when the abort came first; what comes later is handed to `late`. */
-function untilAbort<T>(work: Promise<T>, abort: Abort, late: (value: T) => void): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    let left = false
-    const unlisten = abort.listen(() => {
-      left = true
-      resolve(undefined)
-    })
-    work
-      .then(
-        (value) => {
-          if (left) late(value)
-          else resolve(value)
-        },
-        (error: unknown) => {
-          if (!left) reject(error)
-        },
-      )
-      .finally(() => unlisten())
-  })
 }

@@ -17,6 +17,7 @@ export function redactReply(reply: Reply, redactor: Redactor): Reply {
   return {
     ...said,
     ...(said.message === undefined ? {} : { message: redactor.text(said.message) }),
+    ...(said.fix === undefined ? {} : { fix: redactor.text(said.fix) }),
     ...(said.details === undefined ? {} : { details: redactor.json(said.details) }),
   }
 }

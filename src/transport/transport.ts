@@ -85,6 +85,8 @@ export interface Refusal {
   readonly kind: 'failure'
   readonly failure: FailureId
   readonly message?: string
+  /** What to do in this very case; the row's hint where absent. Never a word of the tool. */
+  readonly fix?: string
   readonly details?: JsonObject
   /** The tool did nothing, for certain (S23). */
   readonly definite: boolean

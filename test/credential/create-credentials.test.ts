@@ -89,6 +89,7 @@ test('what cannot be presented says what is wrong, and never the value', async (
   const unknown = await refused(credentials, need({ secretRef: 'nobody' }))
   assert.match(unknown.message, /'nobody' is not known to any provider/)
   assert.deepEqual(unknown.details, { secret_ref: 'nobody' })
+  assert.equal(unknown.fix, undefined, 'there is no store here to keep it in')
 })
 
 test('a secret of another namespace is used only where it is shared; whether it exists is not told', async (t) => {

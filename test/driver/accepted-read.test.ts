@@ -46,7 +46,7 @@ function manifest({ url }: CallbackPeer, effect: string): object {
     type: 'webhook-callback',
     endpoint: url,
     effect: { class: effect },
-    webhook: { poll: '20ms' },
+    webhook: { poll: '100ms' },
     runtime: { timeout: '20s' },
   }
   return { apiVersion: 'writ.dev/v1', kind: 'Tool', metadata: { name: 'report' }, spec }

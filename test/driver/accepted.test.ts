@@ -42,7 +42,7 @@ async function open(
       type: 'webhook-callback',
       endpoint: peer.url,
       effect: WRITE,
-      webhook: { poll: '20ms' },
+      webhook: { poll: '100ms' },
       runtime: { timeout: '20s' },
       ...spec,
     },

@@ -72,7 +72,7 @@ export async function openHttpRows(
       const name = nameOf(way, kind)
       if (way === 'neither type nor endpoint') return [document('Tool', name, common)]
       const get = way === 'input does not fit a query' ? { http: { method: 'GET' } } : {}
-      const poll = type === 'webhook-callback' ? { webhook: { poll: '20ms' } } : {}
+      const poll = type === 'webhook-callback' ? { webhook: { poll: '100ms' } } : {}
       const endpoint = endpointOf(way, kind)
       return [document('Tool', name, { ...common, ...get, ...poll, type, endpoint })]
     },

@@ -4,8 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fixOf } from '../../src/contract/projection.ts'
 import type { RuntimeOptions } from '../../src/runtime.ts'
 import { runtimeWith } from './harness.ts'
+import { until } from './until.ts'
 
 async function open(t: TestContext, options: RuntimeOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'writ-cli-calls-'))
@@ -17,7 +19,7 @@ async function open(t: TestContext, options: RuntimeOptions = {}) {
   })
   const runs = join(folder, 'runs')
   const declare = async (script: string, spec: object = {}, cli: object = {}) => {
-    const args = ['-c', `echo run >>${runs}; ${script}`]
+    const args = ['-c', `echo "$WHAT" >>${runs}; ${script}`]
     const manifest = {
       apiVersion: 'writ.dev/v1',
       kind: 'Tool',
@@ -32,8 +34,10 @@ async function open(t: TestContext, options: RuntimeOptions = {}) {
     }
     return runtime.resources.apply([{ text: JSON.stringify(manifest), file: 'program.json' }])
   }
-  const count = () => readFileSync(runs, 'utf8').split('\n').length - 1
-  return { runtime, door, declare, count }
+  /** The operation of each start, where the program is told it. */
+  const starts = () => readFileSync(runs, 'utf8').split('\n').slice(0, -1)
+  const count = () => starts().length
+  return { runtime, door, declare, count, starts }
 }
 
 const WRITE = { effect: { class: 'external-communication' } }
@@ -81,18 +85,24 @@ test('an input that cannot be made into arguments is invalid, and nothing ran', 
     [answer.state, answer.failure?.id, answer.effect],
     ['invalid', 'input-invalid', 'not-done'],
   )
-  assert.match(JSON.stringify(answer.failure?.details), /"path":"\/input\/flag"/)
+  assert.match(JSON.stringify(answer.failure?.details), /"path":"\/flag".*"argument":1/)
 })
 
 test('without a list nothing runs; the caller is denied, and the key is free', async (t) => {
   const { door, declare } = await open(t, { cliAllow: [] })
-  await declare('exit 0', WRITE)
+  const { problems } = await declare('exit 0', WRITE)
+  const warning = problems.find(({ path }) => path === 'spec.cli.command')
+  assert.match(warning?.message ?? '', /not on the list of commands that this server runs; calls are refused/)
   const call = () => door.call({ tool: 'program', idempotencyKey: 'one' })
   for (const answer of [await call(), await call()])
     assert.deepEqual(
       [answer.state, answer.failure?.id, answer.effect],
       ['denied', 'capability-denied', 'not-done'],
     )
+  const { failure } = await call()
+  assert.doesNotMatch(failure?.message ?? '', /Fix:/)
+  assert.ok(failure)
+  assert.equal(fixOf(failure, 'not-done'), 'The operator adds sh to cli_allow.')
 })
 
 test('S33: the default isolation, a container, fails closed', async (t) => {
@@ -110,4 +120,25 @@ test('S51: profile production takes no program on the host', async (t) => {
 
 test('a list that names no command is refused before a store is opened', async (t) => {
   await assert.rejects(open(t, { cliAllow: ['./jq'] }), /cli_allow: '\.\/jq' is no command\. Fix:/)
+})
+
+test('S22, S27: a program is asked about its effect only where it is told so, and then acts once', async (t) => {
+  const { door, declare, starts } = await open(t)
+  const spec = {
+    operations: { invoke: {}, ask: { effect: { class: 'read-only' }, output_schema: {} } },
+    effect: { ...WRITE.effect, status_query: 'ask' },
+  }
+  const script = `[ "$WHAT" = ask ] || exit 1; echo '{"state":"done","output":"booked"}'`
+  const deaf = await declare(script, spec)
+  assert.equal(deaf.ok, false)
+  assert.match(JSON.stringify(deaf.problems), /is not told which operation it is started for/)
+  const told = await declare(script, spec, { env_call: { WHAT: 'operation' } })
+  assert.ok(told.ok, JSON.stringify(told.problems))
+  const call = () => door.call({ tool: 'program', idempotencyKey: 'one' })
+  await call()
+  await until(async () => (await call()).state === 'succeeded')
+  const { effect, output } = await call()
+  assert.deepEqual([effect, output], ['done', 'booked'])
+  const effects = starts().filter((operation) => operation === 'invoke')
+  assert.deepEqual([effects.length, starts().includes('ask')], [1, true])
 })

@@ -65,6 +65,7 @@ test('S16: without its secret nothing is sent, and the key is free for when ther
     [before.failure?.id, before.effect, before.failure?.retryable, before.usage.attempt],
     ['secret-missing', 'not-done', false, 0],
   )
+  assert.match(before.failure?.fix ?? '', /writ secret set key --namespace default\./)
   assert.equal(peer.received.length, 0)
   await secret(runtime, 'key', { value: 'a-secret-value' })
   const after = await call()

@@ -153,6 +153,17 @@ test('S33: what cannot be enforced refuses the call and says where it is declare
   }
 })
 
+test('S33: a refused call is told to do what apply has advised', async (t) => {
+  const { runtime, door } = await runtimeWith(t, [])
+  const spec = { risk_level: 'high', endpoint: 'http://tool.example.com/', effect: { class: 'read-only' } }
+  const manifest = { apiVersion: 'writ.dev/v1', kind: 'Tool', metadata: { name: 'open' }, spec }
+  const { problems } = await runtime.resources.apply([{ text: JSON.stringify(manifest), file: 'open.json' }])
+  const advice = problems.find(({ path }) => path === 'spec.endpoint')?.fix
+  assert.equal(advice, 'use https, or declare runtime.isolation_mode: none')
+  const { failure } = await door.call({ tool: 'open' })
+  assert.deepEqual([failure?.id, failure?.fix], ['isolation-unavailable', `spec.endpoint: ${advice}.`])
+})
+
 test('approval_triggers suspend the call on disk; asking again is told the same approval', async (t) => {
   const pay = steeredTool('pay', {
     approval_triggers: [{ field: '/amount', op: 'gt', value: 100, reason: 'large payment' }],

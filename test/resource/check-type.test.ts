@@ -105,6 +105,8 @@ test('cli needs a command, and an image unless it runs on the host', () => {
     'spec.cli.image',
     /isolation_mode container needs one/,
   )
+  const [missing] = resolve(local({ type: 'cli', cli: { command: 'jq' } })).errors
+  assert.match(missing?.fix ?? '', /or declare runtime\.isolation_mode: none/)
   const pull = { command: 'jq', image_pull_secret: 'a' }
   refused(
     local({ type: 'cli', cli: pull, runtime: { isolation_mode: 'none' } }),
@@ -116,7 +118,9 @@ test('cli needs a command, and an image unless it runs on the host', () => {
 test('a wasm module is a path beside, https or oci', () => {
   refused(local({ type: 'wasm' }), 'spec.wasm', /is missing/)
   for (const module of ['a.wasm', 'dir/a.wasm', 'https://a.example.com/a.wasm', 'oci://a.example.com/a:1']) {
-    assert.ok(resolved(local({ type: 'wasm', wasm: { module } })))
+    const { tool, warnings } = resolve(local({ type: 'wasm', wasm: { module } }))
+    assert.ok(tool)
+    assert.match(warnings.find(({ path }) => path[1] === 'type')?.fix ?? '', /^use another type/)
   }
   for (const module of [
     'http://a.example.com/a.wasm',
@@ -139,7 +143,24 @@ test('S46: mcp is not written by hand', () => {
 
 test('webhook polling is a time', () => {
   assert.ok(resolved({ type: 'webhook-callback', webhook: { poll: '500ms' } }))
-  refused({ type: 'webhook-callback', webhook: { poll: '0s' } }, 'spec.webhook.poll', /more than zero/)
+  assert.deepEqual(resolved({ type: 'webhook-callback', webhook: { poll: '100ms' } }).webhook, {
+    pollMs: 100,
+  })
+  for (const poll of ['0s', '1ms', '99ms'])
+    refused({ type: 'webhook-callback', webhook: { poll } }, 'spec.webhook.poll', /must be at least 100ms/)
+})
+
+test('a gRPC endpoint is a host and a port; without TLS only where that is declared', () => {
+  const grpc = (endpoint: string, plaintext?: boolean) =>
+    loose({ type: 'grpc', endpoint, grpc: plaintext === undefined ? undefined : { plaintext } })
+  for (const endpoint of ['a.example.com:1', 'grpc://a.example.com:1', 'https://a.example.com/'])
+    assert.ok(resolved(grpc(endpoint)))
+  assert.ok(resolved(grpc('http://a.example.com:1', true)))
+  for (const plaintext of [undefined, false])
+    refused(grpc('http://a.example.com:1', plaintext), 'spec.endpoint', /grpc\.plaintext is not declared/)
+  for (const endpoint of ['a.example.com:1/run', 'https://a.example.com/v1', 'grpc://a.example.com:1/?x=1'])
+    refused(grpc(endpoint), 'spec.endpoint', /with [/?]\S+, a path that type grpc does not use/)
+  assert.match(resolve(grpc('a.example.com:1/run')).errors[0]?.fix ?? '', /^write a\.example\.com:1 alone$/)
 })
 
 test('an http tool is asked as it declares, by default with POST, JSON and no redirects', () => {

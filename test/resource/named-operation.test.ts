@@ -214,3 +214,16 @@ test('S29: a compensation is an operation, another tool or an address', () => {
   )
   warned(effect({ tool: 'a', state: '/x' }), 'spec.effect.compensation.state', /only read in a status_query/)
 })
+
+test('S27: the only operation of a tool is not asked about itself, declared or not', () => {
+  const names = {
+    status_query: { class: 'external-communication', status_query: 'invoke' },
+    compensation: { class: 'reversible-write', compensation: 'invoke' },
+  }
+  for (const [way, effect] of Object.entries(names)) {
+    for (const type of ['external', 'http']) {
+      for (const operations of [undefined, { invoke: {} }])
+        refused(loose({ type, operations, effect }), `spec.effect.${way}`, /is the operation itself/)
+    }
+  }
+})

@@ -33,8 +33,12 @@ test('isolation: what runs elsewhere is held to its own endpoint from high risk 
   for (const risk_level of ['low', 'medium', 'high', 'critical'] as const) {
     const expected = risk_level === 'high' || risk_level === 'critical' ? 'sandboxed' : 'none'
     for (const type of ['http', 'external', 'grpc', 'webhook-callback'] as const) {
-      assert.equal(resolved({ type, risk_level }).isolation, expected)
-      assert.equal(resolved({ type, risk_level, runtime: { isolation_mode: 'none' } }).isolation, 'none')
+      const endpoint = 'https://tool.example.com'
+      assert.equal(resolved({ type, endpoint, risk_level }).isolation, expected)
+      assert.equal(
+        resolved({ type, endpoint, risk_level, runtime: { isolation_mode: 'none' } }).isolation,
+        'none',
+      )
     }
   }
 })
@@ -105,6 +109,12 @@ test('auth says what each profile needs', () => {
       /must be an https URL/,
     )
   }
+  const bare = {
+    profile: 'oauth2_client_credentials',
+    secretRef: 'a',
+    tokenURL: '127.0.0.1:9/token',
+  } as const
+  assert.match(resolve({ auth: bare }).errors[0]?.fix ?? '', /such as https:\/\//)
   // On a laptop a token endpoint of its own needs no TLS.
   for (const tokenURL of ['http://127.0.0.1:9/token', 'http://localhost/token', 'http://[::1]:9/token']) {
     const auth = { profile: 'oauth2_client_credentials', secretRef: 'a', tokenURL } as const

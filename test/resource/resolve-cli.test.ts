@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatPath } from '../../src/resource/problem.ts'
 import type { ToolSpec } from '../../src/resource/tool.ts'
-import { problemsOf, refused, refusesCalls, resolve, resolved, warned } from './support.ts'
+import { LOCAL, problemsOf, refused, refusesCalls, resolve, resolved, warned } from './support.ts'
 
 const cli = (block: object, rest: object = {}) =>
   ({
@@ -48,6 +48,27 @@ test('a template that cannot be read is refused with its column', () => {
   ])
     refused(cli({ args: [text] }), 'spec.cli.args[0]', /is no template/)
   assert.deepEqual(resolved(cli({ args: ['{', '}}', '{{.a}}', ''] })).cli?.args, ['{', '}}', '{{.a}}', ''])
+})
+
+test('what to do about a template is said once', () => {
+  for (const text of ['{{template "x"}}', '{{end}}', '{{.a', '{{nope .}}']) {
+    const { message = '', fix } = resolve(cli({ args: [text] })).errors[0] ?? {}
+    assert.doesNotMatch(message, /Fix:/, text)
+    assert.ok(fix !== undefined && !fix.includes('Fix:'), text)
+  }
+})
+
+test('S33: a command that the server does not run is warned of, where that is certain', () => {
+  const says = (command: string, hostCommands?: readonly string[]) => {
+    const options = hostCommands === undefined ? LOCAL : { ...LOCAL, hostCommands }
+    return resolve(cli({ command }), options).warnings.map(({ message, fix }) => `${message} (${fix})`)
+  }
+  assert.deepEqual(says('jq', []), [
+    "'jq' is not on the list of commands that this server runs; calls are refused (the operator adds jq to cli_allow)",
+  ])
+  assert.equal(says('/opt/jq', ['du']).length, 1)
+  for (const list of [undefined, ['jq'], ['/usr/bin/jq']]) assert.deepEqual(says('jq', list), [])
+  assert.deepEqual(says('/bin/jq', ['/usr/bin/jq']), [], 'one folder may be the other')
 })
 
 test('what no program can be given is refused', () => {
@@ -132,4 +153,37 @@ test('S49: the whole block is part of the digest', () => {
   ])
     assert.notEqual(resolved(cli(other)).digest, digest)
   assert.equal(resolved(cli({ args: ['{{.a}}'] })).digest, digest)
+})
+
+const WRITE = { class: 'external-communication' } as const
+const NAMING = {
+  'effect.status_query': { ...WRITE, status_query: 'ask' },
+  'effect.compensation': { class: 'reversible-write', compensation: 'ask' },
+  'effect.compensation.operation': {
+    class: 'reversible-write',
+    compensation: { tool: 'probe', operation: 'ask' },
+  },
+  'effect.two_phase.prepare': { ...WRITE, two_phase: { prepare: 'ask', commit: 'do', rollback: 'undo' } },
+  'effect.two_phase.commit': { ...WRITE, two_phase: { commit: 'ask', rollback: 'undo' } },
+  'effect.two_phase.rollback': { ...WRITE, two_phase: { commit: 'do', rollback: 'ask' } },
+}
+
+test('S22, S27: a program that is not told its operation is started for none but the call itself', () => {
+  const operations = { invoke: {}, ask: {}, do: {}, undo: {} }
+  for (const [way, effect] of Object.entries(NAMING)) {
+    for (const env_call of [undefined, {}, { OPERATION: 'key' }]) {
+      const { tool, errors } = resolve(cli({ env_call }, { operations, effect }))
+      assert.equal(tool, undefined)
+      const found = errors.find(({ path }) => formatPath(path) === `spec.${way}`)
+      assert.match(found?.message ?? '', /is not told which operation it is started for/, way)
+      assert.match(found?.fix ?? '', /cli\.env_call: \{OPERATION: operation\}/)
+    }
+    assert.ok(resolved(cli({ env_call: { WHAT: 'operation' } }, { operations, effect })), way)
+  }
+})
+
+test('S29: the same operation of the same tool undoes what it did only with an input of its own', () => {
+  const self = (rest: object) => ({ class: 'reversible-write', compensation: { tool: 'probe', ...rest } })
+  refused(cli({}, { effect: self({}) }), 'spec.effect.compensation.tool', /is the operation itself/)
+  assert.ok(resolved(cli({}, { effect: self({ input_map: { undo: '/input' } }) })))
 })

@@ -217,7 +217,7 @@ test('a tool that reports before its own answer is here ends the call all the sa
 })
 
 test('a report and a question at the same time: one of the two ends it, and one answer is told', async (t) => {
-  const { peer, replica } = await house(t, { webhook: { poll: '5ms' } })
+  const { peer, replica } = await house(t, { webhook: { poll: '100ms' } })
   const calls = await Promise.all(
     Array.from({ length: 30 }, async (_, n) => {
       const call = await begin(replica, peer, `race-${n}`)
@@ -257,7 +257,7 @@ test('S36: another replica takes the report, and goes on asking when the first o
   const store = { kind: 'postgres', url, leaseMs: 1_000, poolSize: 2 } as const
   const peer = await openPeer(t)
   const one = await openReplica(t, store)
-  await one.apply(peer, { webhook: { poll: '50ms' } })
+  await one.apply(peer, { webhook: { poll: '100ms' } })
   const two = await openReplica(t, store)
   replicas.push(one, two)
 

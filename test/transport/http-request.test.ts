@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResolvedTool } from '../../src/resource/resolved-tool.ts'
+import { readRequest } from '../../src/transport/endpoint.ts'
+import { createWebhookCallbackTransport } from '../../src/transport/webhook-callback.ts'
 import type { Json } from '../../src/util/json.ts'
-import { attempt, body, http } from './http-harness.ts'
+import { attempt, body, http, world } from './http-harness.ts'
 import { presented } from './presented.ts'
 import { makeOperation, makeSend, makeSink, makeTool } from './send-fixture.ts'
 import { listenHttp } from './tool-peer.ts'
@@ -180,6 +182,9 @@ describe('connections', () => {
   })
 })
 
+/** Folded by whoever reads an address, or by the next one who decodes it. */
+const DOTS = ['.', '..', '%2e', '%2E%2e', '.%2E', '%2e.']
+
 describe('the address of a named operation', () => {
   it('holds the token of the tool as one segment, or is not asked at all (S27)', async () => {
     const peer = await listenHttp(ok)
@@ -187,16 +192,42 @@ describe('the address of a named operation', () => {
       const url = `${peer.origin}/tx/{token}/commit`
       const tool = makeTool({ endpoint: peer.origin }, makeOperation({ request: { method: 'POST', url } }))
       const ask = (commitToken: string) => http.attempt(makeSend(tool, {}, { commitToken }), makeSink())
-      for (const token of ['../x', '%2e%2e', 'a/b?c#d', '...']) success(await ask(token))
+      for (const token of ['../x', '%2e%2e%2e', 'a/b?c#d', '...']) success(await ask(token))
       assert.deepEqual(
         peer.received.map(({ path }) => path),
-        ['/tx/..%2Fx/commit', '/tx/%252e%252e/commit', '/tx/a%2Fb%3Fc%23d/commit', '/tx/.../commit'],
+        ['/tx/..%2Fx/commit', '/tx/%252e%252e%252e/commit', '/tx/a%2Fb%3Fc%23d/commit', '/tx/.../commit'],
       )
-      for (const token of ['.', '..']) {
+      for (const token of DOTS) {
         const reply = refusal(await ask(token))
         assert.deepEqual([reply.failure, reply.definite], ['config-invalid', true])
+        assert.match(reply.message ?? '', /no address can hold the token '.+' of the tool/)
       }
       assert.equal(peer.received.length, 4)
+    } finally {
+      await peer.close()
+    }
+  })
+
+  it('is no other one where a token makes dots of what stands beside it', async () => {
+    const url = 'http://127.0.0.1:9/tx/.{token}/commit'
+    const tool = makeTool({ endpoint: url }, makeOperation({ request: { method: 'POST', url } }))
+    const reply = refusal(await http.attempt(makeSend(tool, {}, { commitToken: '.' }), makeSink()))
+    assert.deepEqual([reply.failure, reply.definite], ['config-invalid', true])
+    const request = readRequest(tool, url)
+    assert.deepEqual(request.ok && request.fill('key', '').ok, false)
+    assert.ok(request.ok && request.fill('key', 'a').ok)
+  })
+
+  it('nor is long work asked for by an id that is no segment', async () => {
+    const peer = await listenHttp(ok)
+    const webhook = createWebhookCallbackTransport({ world })
+    try {
+      const tool = makeTool({ type: 'webhook-callback', endpoint: `${peer.origin}/jobs` })
+      for (const requestId of DOTS) {
+        const reply = await webhook.attach?.({}, makeSend(tool, {}, { requestId }), makeSink())
+        assert.partialDeepStrictEqual(reply, { kind: 'accepted', missed: 'config-invalid' })
+      }
+      assert.equal(peer.received.length, 0)
     } finally {
       await peer.close()
     }

@@ -88,7 +88,7 @@ export async function openHttpPeer(type: 'http' | 'external' | 'webhook-callback
       return sendJson(response, type === 'http' ? { found: 1 } : envelope(request_id))
     }),
   )
-  const poll = type === 'webhook-callback' ? { webhook: { poll: '5ms' } } : {}
+  const poll = type === 'webhook-callback' ? { webhook: { poll: '100ms' } } : {}
   const documents = TOOLS.map((name) =>
     tool(name, { type, endpoint: `http://127.0.0.1:${peer.port}/${name}`, ...poll }),
   )

@@ -40,7 +40,7 @@ export const webhookCallbackBackend: Backend = {
     })
     return {
       offer: (tool) => {
-        const spec = { ...tool.spec, webhook: { poll: '10ms' } }
+        const spec = { ...tool.spec, webhook: { poll: '100ms' } }
         const manifest = manifestOf({ ...tool, spec }, 'webhook-callback', service.origin)
         return { kind: 'manifest', manifest }
       },
