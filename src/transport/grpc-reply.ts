@@ -21,9 +21,18 @@ const FLAWS = {
 
 export function readUnary(end: UnaryEnd, send: Send, dialects: DialectRegistry, now: number): Reply {
   if (end.kind === 'aborted') return abortRefusal(end.reason, end.sent, send)
-  if (end.kind === 'broken') return brokenRefusal(end)
+  if (end.kind === 'broken')
+    return isLate(end, send, now) ? abortRefusal('timeout', true, send) : brokenRefusal(end)
   return statusReply(end, send, now) ?? messageReply(end, send, dialects)
 }
+
+/** A tool that was told its time may give a call up, and reset its stream, a moment before that is noticed here. */
+function isLate({ refused }: Extract<UnaryEnd, { kind: 'broken' }>, send: Send, now: number): boolean {
+  return !refused && now >= send.deadlineUnixMs - TIME_UNIT_MS
+}
+
+/** The time is told in whole milliseconds, and the deadline rounded down to one. */
+const TIME_UNIT_MS = 1
 
 /** undefined where the status says that all is well, or that it has not come. */
 function statusReply({ headers, trailers }: Ended, { operation }: Send, now: number): Refusal | undefined {

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, it } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
+import { createDialects } from '../../src/contract/dialect/registry.ts'
 import type { FailureId } from '../../src/contract/failures.ts'
+import { readUnary } from '../../src/transport/grpc-reply.ts'
 import { frameOf } from '../../src/util/grpc-frame.ts'
 import { attempt, reading, refused } from './grpc-harness.ts'
 import { answerMessage, answerRaw, answerStatus, okEnvelope } from './grpc-peer.ts'
-import { makeOperation } from './send-fixture.ts'
+import { makeOperation, makeSend, makeTool } from './send-fixture.ts'
 import { success } from './transport-contract.ts'
 
 const GZIP = { ':status': 200, 'content-type': 'application/grpc+json', 'grpc-encoding': 'gzip' }
@@ -56,6 +58,18 @@ describe('S31: the status', () => {
       }
     })
   }
+
+  it('is a timeout where the tool resets the stream when its time is over, and a broken connection before', () => {
+    const send = makeSend(makeTool({ type: 'grpc' }), undefined, { deadlineUnixMs: 10_000 })
+    const dialects = createDialects()
+    const read = (refused: boolean, now: number) => {
+      const reply = readUnary({ kind: 'broken', refused, code: 'RST_STREAM 8' }, send, dialects, now)
+      return reply.kind === 'failure' ? [reply.failure, reply.definite] : reply.kind
+    }
+    assert.deepEqual(read(false, 9_000), ['connect-failed', false])
+    assert.deepEqual(read(false, 9_999), ['timeout-unknown-commit', false])
+    assert.deepEqual(read(true, 10_001), ['connect-failed', true])
+  })
 
   it('DEADLINE_EXCEEDED of a read is a timeout that may be repeated (S22)', async () => {
     const reply = await refused((stream) => answerStatus(stream, 4), { operation: reading() })
