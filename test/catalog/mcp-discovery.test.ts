@@ -225,14 +225,7 @@ test('a name that another tool has is not taken over', async (t) => {
 test('a secret that a server writes into its own definitions is not kept', async (t) => {
   const house = await createMcpHouse([{ ...READ, description: 'token canary-3f9a77c1' }])
   t.after(house.close)
-  const secret = {
-    apiVersion: 'writ.dev/v1',
-    kind: 'Secret',
-    metadata: { name: 'token' },
-    spec: { stringData: { value: 'canary-3f9a77c1' } },
-  }
-  await house.apply(JSON.stringify(secret))
-  await house.apply(house.manifest({ env: [{ name: 'TOKEN', secretRef: 'token' }] }))
+  await house.applyWithSecret('canary-3f9a77c1')
   await house.until(isReady, 0)
   const rows = await house.runtime.resources.list({ namespace: 'default', kind: 'Tool' })
   assert.equal(rows.length, 1)
@@ -246,14 +239,7 @@ test('a secret is found in a definition also where characters that nobody sees a
     { ...SEND, name: `send-${hidden}` },
   ])
   t.after(house.close)
-  const secret = {
-    apiVersion: 'writ.dev/v1',
-    kind: 'Secret',
-    metadata: { name: 'token' },
-    spec: { stringData: { value: 'canary-3f9a77c1' } },
-  }
-  await house.apply(JSON.stringify(secret))
-  await house.apply(house.manifest({ env: [{ name: 'TOKEN', secretRef: 'token' }] }))
+  await house.applyWithSecret('canary-3f9a77c1')
   await house.until(isReady, 0)
   const rows = await house.runtime.resources.list({ namespace: 'default', kind: 'Tool' })
   assert.match(JSON.stringify(rows), /token \[redacted\]/)

@@ -38,14 +38,7 @@ test('S46: a hidden change in a schema quarantines the tool, is in the diff, and
 test('a secret is found in a schema also where characters that nobody sees are put into it', async (t) => {
   const house = await createMcpHouse([saying('token canary-\u200b3f9a\u001b[0m77c1')])
   t.after(house.close)
-  const secret = {
-    apiVersion: 'writ.dev/v1',
-    kind: 'Secret',
-    metadata: { name: 'token' },
-    spec: { stringData: { value: 'canary-3f9a77c1' } },
-  }
-  await house.apply(JSON.stringify(secret))
-  await house.apply(house.manifest({ env: [{ name: 'TOKEN', secretRef: 'token' }] }))
+  await house.applyWithSecret('canary-3f9a77c1')
   await house.until(isReady, 0)
   const rows = JSON.stringify(await house.runtime.resources.list({ namespace: 'default', kind: 'Tool' }))
   assert.match(rows, /token \[redacted\]/)

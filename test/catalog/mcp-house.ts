@@ -81,6 +81,17 @@ export async function createMcpHouse(tools: readonly object[], options: RuntimeO
       if (!outcome.ok) throw new Error(JSON.stringify(outcome.problems))
       return outcome
     },
+    /** The server is given this secret, and may say it in what it lists. */
+    async applyWithSecret(value: string) {
+      const secret = {
+        apiVersion: 'writ.dev/v1',
+        kind: 'Secret',
+        metadata: { name: 'token' },
+        spec: { stringData: { value } },
+      }
+      await this.apply(JSON.stringify(secret))
+      await this.apply(this.manifest({ env: [{ name: 'TOKEN', secretRef: 'token' }] }))
+    },
     async close() {
       await runtime.close({ drainMs: 0 })
       rmSync(folder, { recursive: true, force: true })

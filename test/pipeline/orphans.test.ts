@@ -1,10 +1,10 @@
 // S10: who stopped waiting for a call that left nothing behind is closed on record, so that every process tells the same.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRuntime, createWorld } from '../../src/runtime.ts'
+import { createWorld } from '../../src/runtime.ts'
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { type Store, StoreUnavailable, type WriteResult } from '../../src/store/store.ts'
-import { EVERYTHING, gate, steeredTool, WRITE } from './harness.ts'
+import { gate, runtimeWith, steeredTool, WRITE } from './harness.ts'
 import { until } from './until.ts'
 
 /** A runtime whose intents wait for the test; reads can be refused, as those of a database that is away. */
@@ -34,14 +34,7 @@ async function held(t: TestContext) {
     },
   })
   const tool = steeredTool('t', WRITE)
-  const runtime = await createRuntime({
-    world,
-    store: { kind: 'given', store },
-    tools: [tool.definition],
-    onWarning: () => {},
-  })
-  t.after(() => runtime.close({ drainMs: 0 }))
-  const door = runtime.as({ actor: 'agent-a', permissions: EVERYTHING })
+  const { door } = await runtimeWith(t, [tool], { world, store: { kind: 'given', store } })
   const owner = door.call({ tool: 't', idempotencyKey: 'same' })
   const joined = await door.call({ tool: 't', idempotencyKey: 'same', deadlineUnixMs: Date.now() + 200 })
   assert.equal(joined.state, 'running')
@@ -108,14 +101,7 @@ test('S10: who left is told what came of the key when another one took the call 
   }
   const store: Store = Object.create(real, { ledger: { value: { ...real.ledger, intend } } })
   const tool = steeredTool('t', WRITE)
-  const runtime = await createRuntime({
-    world,
-    store: { kind: 'given', store },
-    tools: [tool.definition],
-    onWarning: () => {},
-  })
-  t.after(() => runtime.close({ drainMs: 0 }))
-  const door = runtime.as({ actor: 'agent-a', permissions: EVERYTHING })
+  const { door } = await runtimeWith(t, [tool], { world, store: { kind: 'given', store } })
   const same = { tool: 't', idempotencyKey: 'same' }
   const owner = door.call(same)
   const leaving = door.call({ ...same, deadlineUnixMs: Date.now() + 200 })
